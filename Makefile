@@ -63,7 +63,7 @@ check: ## Formatting, vet, staticcheck, the rules of the layout
 	$(GO) vet $(UNTAGGED)
 	$(GO) tool staticcheck -tags '$(TAGS)' ./...
 	$(GO) tool staticcheck $(UNTAGGED)
-	$(GO) test ./scripts/verify/house
+	$(GO) test ./scripts/verify/house ./scripts/verify/docs/...
 	@mkdir -p -m 700 .reveille && rm -rf .reveille/page
 	@$(BUNDLE) --outdir=$(CURDIR)/.reveille/page
 	@diff -r .reveille/page adapters/protocols/page/dist >/dev/null || { echo "adapters/protocols/page/dist is not what its sources make: run make page"; exit 1; }
@@ -83,7 +83,7 @@ notice: ## Write the licences of the code of others to adapters/protocols/page/N
 unit: ## All tests but the kill tests
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	$(GO) test -p 4 -vet=off $(RACE) -skip '$(LONE)' $$($(GO) list ./... | grep -v /scripts/) # more at a time than there are processors: some wait for the disk
-	$(GO) test -p 4 -vet=off $$($(GO) list ./scripts/... | grep -v /scripts/verify/house$$) # they start programs and wait; check has run the house
+	$(GO) test -p 4 -vet=off $$($(GO) list ./scripts/... | grep -vE "/scripts/verify/(house|docs)") # they start programs and wait; check has run the house and the documents
 	$(GO) test -vet=off -run '$(LONE)|$(NORACE)' $(NORACEIN)
 	$(GO) test -vet=off -short -run EveryHead ./core/internal/thread
 

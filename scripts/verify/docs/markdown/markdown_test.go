@@ -1,0 +1,29 @@
+package markdown
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestADocumentIsRead(t *testing.T) {
+	const source = "# The `API`, v1\n\nSee [the guide](guides/a.md#top) and\n`code` <https://go.dev>.\n\n" +
+		"<picture>\n  <img src=\"a.png\" alt=\"A page\">\n</picture>\n\n" +
+		"| Name | Use |\n|---|---|\n| `x` | sends [it](b.md) |\n\n- one\n- two\n\n## Use\n\n## Use\n\n```sh run\nmake run\n```\n"
+	want := Document{
+		Prose: []Prose{
+			{Line: 1, Text: "The CODE, v1", Heading: true},
+			{Line: 3, Text: "See the guide and CODE CODE."},
+			{Line: 10, Text: "Name", Cell: true}, {Line: 10, Text: "Use", Cell: true},
+			{Line: 12, Text: "CODE", Cell: true}, {Line: 12, Text: "sends it", Cell: true},
+			{Line: 14, Text: "one"}, {Line: 15, Text: "two"},
+			{Line: 17, Text: "Use", Heading: true}, {Line: 19, Text: "Use", Heading: true},
+		},
+		Headings: []Heading{{1, 1, "The CODE, v1", "the-api-v1"}, {17, 2, "Use", "use"}, {19, 2, "Use", "use-1"}},
+		Links:    []Link{{3, "the guide", "guides/a.md#top"}, {7, "src", "a.png"}, {12, "it", "b.md"}},
+		Blocks:   []Block{{22, "sh run", "make run\n"}},
+	}
+	if diff := cmp.Diff(want, Parse([]byte(source))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
