@@ -214,7 +214,7 @@ func TestRulesFindSeededFaults(t *testing.T) {
 		{"singular of five", "rate(1 minute)", "rate(5 minute)", `SweepFunction.EveryMinute: "rate(5 minute)" is no rate`},
 		{"a parameter that is no rate", "Default: rate(1 day)", "Default: rate(1 days)", `TriggerFunction.Moment: "rate(1 days)" is no rate`},
 		{"fixed name", "OmitName: true", "OmitName: false", "SweepFunction.EveryMinute: has a fixed name"},
-		{"ended loop", "RecursiveLoop: Allow # a run", "RecursiveLoop: Terminate # a run", `StepFunction.WakeUps: recursion is "Terminate"`},
+		{"ended loop", "RecursiveLoop: Allow # steps", "RecursiveLoop: Terminate # steps", `StepFunction.WakeUps: recursion is "Terminate"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
