@@ -1,8 +1,8 @@
 package cost
 
-// What else can run such steps asks, in USD, us-east-1, as its public price pages said on
-// AlternativesDay. They are no part of the table in adapters/aws/env/prices, since
-// Reveille uses none of it.
+// Prices of other services that can run such steps, in USD, us-east-1, from their public
+// price pages on AlternativesDay. They are not in the table of adapters/aws/env/prices,
+// since Reveille uses none of these services.
 const (
 	AlternativesDay = "2026-11-21"
 
@@ -26,11 +26,11 @@ type Alternative struct {
 	Name    string
 	How     string // the arithmetic
 	USD     float64
-	Monthly bool // USD is a month, used or not; else 1,000 steps
+	Monthly bool // USD is a month, used or unused; else of 1,000 steps
 }
 
-// Alternatives are computed, not measured: prices by what a step would need of them. A
-// step is that of [Account.Step], and functions have the same size and the same waits.
+// Alternatives are computed, not measured: their prices for the work of one step. The step
+// is that of [Account.Step]; functions have the same size and the same waits.
 func (a Account) Alternatives() []Alternative {
 	step := a.Step().times(1000)
 	seconds := ModelSeconds + ToolSeconds/2
@@ -39,12 +39,12 @@ func (a Account) Alternatives() []Alternative {
 	cpu := (a.Work[Calls].CPU + a.Work[Answer].CPU) / 2 / 1000 * 1000 / 3600 // vCPU-hours of 1,000 steps
 	gb := float64(a.MemoryMB) / 1024
 	return []Alternative{
-		{"Reveille, with functions of four times the memory", "the same step, its duration four times as dear", step.Sum() + 3*step.Duration, false},
-		{"a table with a transactional outbox", "42 write units a step in place of ours", step.Sum() - step.Table + 1000*transactionUnits*a.Prices.Million.WriteUnits/1e6, false},
-		{"Lambda durable functions (not for Go)", "3 operations at 8 USD/M, 6 KB at 0.25 USD/GB, and the same compute", 1000*(durableOperations*durableOperation+checkpointKB*1e3/1e9*durableGB) + compute, false},
-		{"Step Functions, standard", "5 transitions at 25 USD/M (model, choice, two tools, join), and the same compute; what was said is to be stored besides", 1000*transitionsOfStep*transition + compute, false},
-		{"AgentCore Runtime", "used vCPU at 0.0895 USD/h and the same memory at 0.00945 USD/GB-h while a step lasts, without a store and without idle minutes of its session", cpu*agentCoreCPU + hours*gb*agentCoreGB, false},
+		{"Reveille, with functions of four times the memory", "the same step; its duration costs four times as much", step.Sum() + 3*step.Duration, false},
+		{"a table with a transactional outbox", "42 write units a step instead of ours", step.Sum() - step.Table + 1000*transactionUnits*a.Prices.Million.WriteUnits/1e6, false},
+		{"Lambda durable functions (not for Go)", "3 operations at 8 USD/M, 6 KB at 0.25 USD/GB and the same compute", 1000*(durableOperations*durableOperation+checkpointKB*1e3/1e9*durableGB) + compute, false},
+		{"Step Functions, standard", "5 transitions at 25 USD/M (model, choice, two tools, join) and the same compute; storage of the conversation is extra", 1000*transitionsOfStep*transition + compute, false},
+		{"AgentCore Runtime", "used vCPU at 0.0895 USD/h, memory at 0.00945 USD/GB-h during the step; no store, no idle minutes of the session", cpu*agentCoreCPU + hours*gb*agentCoreGB, false},
 		{"AgentCore Runtime and Memory", "the same, and 3 events at 0.25 USD per 1,000", cpu*agentCoreCPU + hours*gb*agentCoreGB + 1000*3*agentCoreEvent, false},
-		{"Fargate, two tasks of 0.25 vCPU and 0.5 GB (arm64) behind a load balancer", "0.03238 USD/vCPU-h, 0.00356 USD/GB-h and 0.0225 USD/h for 730 h, without a database", 730 * (2*(0.25*fargateCPU+0.5*fargateGB) + loadBalancerHour), true},
+		{"Fargate, two tasks of 0.25 vCPU and 0.5 GB (arm64) behind a load balancer", "0.03238 USD/vCPU-h, 0.00356 USD/GB-h and 0.0225 USD/h for 730 h; no database", 730 * (2*(0.25*fargateCPU+0.5*fargateGB) + loadBalancerHour), true},
 	}
 }

@@ -37,8 +37,8 @@ func recorded(t *testing.T) Account {
 	return Account{f, table}
 }
 
-// TestTheDocumentIsOfTheFigures: infra/cost.md says what infra/cost.json and the prices
-// come to.
+// TestTheDocumentIsOfTheFigures compares infra/cost.md with the document that infra/cost.json
+// and the prices give.
 func TestTheDocumentIsOfTheFigures(t *testing.T) {
 	if *update {
 		if err := os.WriteFile("../../../../infra/cost.md", []byte(recorded(t).Markdown()), 0o644); err != nil {
@@ -50,19 +50,19 @@ func TestTheDocumentIsOfTheFigures(t *testing.T) {
 	}
 }
 
-// TestTheReadmeSaysTheSame of what it repeats.
-func TestTheReadmeSaysTheSame(t *testing.T) {
+// TestTheGuideHasTheSameFigures checks the figures that infra/README.md repeats.
+func TestTheGuideHasTheSameFigures(t *testing.T) {
 	a := recorded(t)
-	text := readFile(t, "README.md")
+	text := readFile(t, "infra/README.md")
 	sum, _ := total(a.Idle())
 	for _, want := range []string{
-		fmt.Sprintf("1,000 warm steps are %.3f USD", a.Step().Sum()*1000),
-		fmt.Sprintf("a stack that nobody uses costs %.2f USD a month", sum),
-		fmt.Sprintf("%.2f of them are the polls", a.Idle()[0].USD),
+		fmt.Sprintf("1,000 warm steps cost %.3f USD", a.Step().Sum()*1000),
+		fmt.Sprintf("An idle stack costs %.2f USD a month", sum),
+		fmt.Sprintf("%.2f USD of that are the polls", a.Idle()[0].USD),
 		fmt.Sprintf("%.2f USD for 1,000 minutes", a.follower().Sum()*1000),
 	} {
 		if !strings.Contains(text, want) {
-			t.Errorf("README.md does not say %q", want)
+			t.Errorf("infra/README.md does not have %q", want)
 		}
 	}
 }
@@ -119,13 +119,13 @@ func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
 func TestTheIdleStack(t *testing.T) {
 	want := []Line{
-		{"SQS: polls of Step's mapping", 657_000, 65.7, 956_200},
-		{"SQS: what sweeps ask the dead-letter queue", 43_800, 4.38, 343_000},
+		{"SQS: polls of the Step function's event source mapping", 657_000, 65.7, 956_200},
+		{"SQS: requests of sweeps to the dead-letter queue", 43_800, 4.38, 343_000},
 		{"DynamoDB: read units of sweeps", 350_400, 3.504, 0},
 		{"EventBridge Scheduler: the schedule of sweeps", 43_800, 0.0438, 14_000_000},
-		{"Lambda: sweeps", 43_800, 438, 1_000_000},
+		{"Lambda: requests of sweeps", 43_800, 438, 1_000_000},
 		{"Lambda: GB-seconds of sweeps", 2190, 2.19, 400_000},
-		{"CloudWatch: GB of log of sweeps", 0.0438, 0.0876, 5},
+		{"CloudWatch: GB of logs of sweeps", 0.0438, 0.0876, 5},
 	}
 	if diff := cmp.Diff(want, account.Idle(), cmp.Comparer(near)); diff != "" {
 		t.Error(diff)

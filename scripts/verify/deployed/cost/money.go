@@ -6,32 +6,32 @@ import (
 	"github.com/reveille-run/reveille/adapters/aws/env/prices"
 )
 
-// Waits are assumed: how long a model and the tools of a step take.
+// Assumed waits: the time that a model call and the tools of a step take.
 const (
 	ModelSeconds = 6.0
 	ToolSeconds  = 1.0
 )
 
-// MarkSeconds is how long the mark of those who follow serves until it is renewed, for a
-// write unit each time.
+// MarkSeconds is how long the mark of following clients holds. Each renewal costs one
+// write unit.
 const MarkSeconds = 45.0
 
-// ChunkReads are the read units a second of a client that follows while a model speaks,
-// beside those for the head: half a unit each half second.
+// ChunkReads are the read units a second that a client needs to follow a model that
+// generates, in addition to those for the head: half a unit each half second.
 const ChunkReads = 1.0
 
 // Month is one of 730 hours, in minutes.
 const Month = 730 * 60.0
 
-// Polls are what an event source mapping asks of an empty queue in a minute: five
-// pollers, each with receives that wait 20 s, which is what accounts were seen to be
-// billed for. AWS does not publish it.
+// Polls are the requests of an event source mapping to an empty queue in a minute: five
+// pollers, each with receives that wait 20 s. Bills of accounts show this number; AWS does
+// not publish it.
 const Polls = 5 * 3.0
 
-// Bill is what something costs, in USD.
+// Bill is a cost in USD, by service.
 type Bill struct{ Table, Queue, Requests, Duration, Door float64 }
 
-// Sum is the whole of it.
+// Sum is the total of the bill.
 func (b Bill) Sum() float64 { return b.Table + b.Queue + b.Requests + b.Duration + b.Door }
 
 func (b Bill) plus(o Bill) Bill {
@@ -48,16 +48,17 @@ type Account struct {
 	Prices prices.Table
 }
 
-// seconds is what a function costs that is busy so long.
+// seconds is the cost of a function that is busy for s seconds.
 func (a Account) seconds(s float64) float64 {
 	return s * float64(a.MemoryMB) / 1024 * a.Prices.Million.GBSeconds / 1e6
 }
 
-// inferences is how many the pieces of work have, in which a mark is looked for.
+// inferences is the number of model calls in each piece of work; during each the process
+// looks for the mark of a follower.
 var inferences = map[string]float64{Calls: 1, Answer: 1, Chat: 2}
 
-// one is what a piece of work costs whose handler waits, besides its own time, for so
-// many seconds.
+// one is the cost of a piece of work whose handler waits for this many seconds in addition
+// to its own time.
 func (a Account) one(name string, waits float64) Bill {
 	w, p := a.Work[name], a.Prices.Million
 	return Bill{
@@ -68,33 +69,33 @@ func (a Account) one(name string, waits float64) Bill {
 	}
 }
 
-// Step is what a step costs: the mean of one with two tool calls and of one that
-// answers, both in processes that are warm.
+// Step is the cost of a step: the mean of a step with two tool calls and of a step with the
+// final text, both in warm processes.
 func (a Account) Step() Bill {
 	return a.one(Calls, ModelSeconds+ToolSeconds).plus(a.one(Answer, ModelSeconds)).times(0.5)
 }
 
-// cold is a run's first step in a process that has just started. Its start is billed.
+// cold is the first step of a run in a new process, whose start is billed.
 func (a Account) cold() Bill {
 	b := a.one(Calls, ModelSeconds+ToolSeconds)
 	b.Duration = a.seconds((a.Cold.Init+a.Cold.Handler)/1000 + ModelSeconds + ToolSeconds)
 	return b
 }
 
-// submission is one that waits for nothing, at the HTTP API.
+// submission is a request to the HTTP API that does not wait for its run.
 func (a Account) submission() Bill {
 	b := a.one(Submission, 0)
 	b.Door = a.Prices.Million.HTTPRequests / 1e6
 	return b
 }
 
-// chat is a run of two steps that a request streams at the function URL, which is free.
+// chat is a run of two steps, streamed by the function URL, which is free.
 func (a Account) chat() Bill {
 	return a.one(Chat, 2*ModelSeconds+ToolSeconds)
 }
 
-// heard is the chat while another client follows it from its beginning, whose own stream is
-// apart.
+// heard is the chat while another client follows it from its start. The follower's own
+// stream is not included.
 func (a Account) heard() Bill {
 	b := a.chat()
 	marks := math.Ceil((2*ModelSeconds + ToolSeconds) / MarkSeconds)
@@ -102,28 +103,28 @@ func (a Account) heard() Bill {
 	return b
 }
 
-// hearing is a minute of a stream that follows while a model speaks in another process.
+// hearing is a minute of a stream that follows a model in another process.
 func (a Account) hearing() Bill {
 	b := a.follower()
 	b.Table += (ChunkReads*60*a.Prices.Million.ReadUnits + 60/MarkSeconds*a.Prices.Million.WriteUnits) / 1e6
 	return b
 }
 
-// follower is a minute of a stream that only waits, after which it begins anew.
+// follower is a minute of a stream that only waits; after a minute the client reconnects.
 func (a Account) follower() Bill {
 	p := a.Prices.Million
 	return Bill{Table: a.Look * 60 * p.ReadUnits / 1e6, Requests: p.Invocations / 1e6, Duration: a.seconds(60)}
 }
 
-// Line is a part of what an idle stack costs a month.
+// Line is one item of the monthly cost of an idle stack.
 type Line struct {
 	What  string
 	Count float64 // a month
 	USD   float64
-	Free  float64 // how many a month every account has for nothing, without end
+	Free  float64 // permanent free tier of every account, a month
 }
 
-// Beyond is what the line costs an account that uses nothing else.
+// Beyond is the cost of the line for an account that uses nothing else.
 func (l Line) Beyond() float64 {
 	if l.Count <= l.Free {
 		return 0
@@ -131,27 +132,27 @@ func (l Line) Beyond() float64 {
 	return l.USD * (l.Count - l.Free) / l.Count
 }
 
-// logBytes is taken for what a sweep logs: three lines of Lambda's and one of ours.
+// logBytes is the assumed size of a sweep's log: three lines of Lambda and one of ours.
 const logBytes = 1000
 
-// Idle is what a stack costs a month that nobody uses.
+// Idle is the monthly cost of a stack without any use.
 func (a Account) Idle() []Line {
 	p, w := a.Prices.Million, a.Work[Sweep]
 	line := func(what string, count, usd, free float64) Line { return Line{what, count, count * usd, free} }
 	gbSeconds := Month * w.Handler / 1000 * float64(a.MemoryMB) / 1024
 	polls, own := Month*Polls, Month*float64(w.Queue)
 	return []Line{
-		line("SQS: polls of Step's mapping", polls, p.QueueRequests/1e6, 1e6-own),
-		line("SQS: what sweeps ask the dead-letter queue", own, p.QueueRequests/1e6, 1e6-polls),
+		line("SQS: polls of the Step function's event source mapping", polls, p.QueueRequests/1e6, 1e6-own),
+		line("SQS: requests of sweeps to the dead-letter queue", own, p.QueueRequests/1e6, 1e6-polls),
 		line("DynamoDB: read units of sweeps", Month*w.Read, p.ReadUnits/1e6, 0),
 		line("EventBridge Scheduler: the schedule of sweeps", Month, p.Schedules/1e6, 14e6),
-		line("Lambda: sweeps", Month, p.Invocations/1e6, 1e6),
+		line("Lambda: requests of sweeps", Month, p.Invocations/1e6, 1e6),
 		line("Lambda: GB-seconds of sweeps", gbSeconds, p.GBSeconds/1e6, 400_000),
-		line("CloudWatch: GB of log of sweeps", Month*logBytes/1e9, a.Prices.GB.Logs, 5),
+		line("CloudWatch: GB of logs of sweeps", Month*logBytes/1e9, a.Prices.GB.Logs, 5),
 	}
 }
 
-// total is what the lines come to: at the prices, and beyond what is free.
+// total is the sum of the lines: at the prices, and beyond the free tier.
 func total(lines []Line) (usd, beyond float64) {
 	for _, l := range lines {
 		usd += l.USD

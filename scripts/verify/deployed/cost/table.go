@@ -11,7 +11,7 @@ import (
 // Markdown is the text of infra/cost.md.
 func (a Account) Markdown() string {
 	var b strings.Builder
-	b.WriteString("# What a deployment costs\n\nWritten by `make cost WRITE=1` from `infra/cost.json`, which it measures, and from `adapters/aws/env/prices/prices.json`. `make cost` measures again and prints; `make test-aws` fails when the units are no longer these.\n\n")
+	b.WriteString("# Cost of a deployment\n\nThese figures were measured on one machine with stand-ins for AWS, not on AWS. `make cost` measures again and prints the result. `make cost WRITE=1` writes this document from `infra/cost.json`, which it measures, and from `adapters/aws/env/prices/prices.json`. `make test-aws` fails if the units have changed.\n\n")
 	a.prices(&b)
 	a.measured(&b)
 	a.money(&b)
@@ -22,92 +22,93 @@ func (a Account) Markdown() string {
 
 func (a Account) prices(b *strings.Builder) {
 	p := a.Prices
-	fmt.Fprintf(b, "## Prices\n\n%s, %s, from %s. USD:\n\n| | |\n|---|---|\n", p.Region, p.AsOf, p.Source)
+	fmt.Fprintf(b, "## Prices\n\nThe prices are those of %s on %s, from %s. They are in USD.\n\n| Item | USD |\n|---|---|\n", p.Region, p.AsOf, p.Source)
 	for _, row := range []struct {
 		what string
 		usd  float64
 		per  string
 	}{
-		{"DynamoDB, write units", p.Million.WriteUnits, "a million"},
-		{"DynamoDB, read units", p.Million.ReadUnits, "a million"},
-		{"SQS, requests", p.Million.QueueRequests, "a million"},
-		{"Lambda, GB-seconds (arm64)", p.Million.GBSeconds, "a million"},
-		{"Lambda, requests", p.Million.Invocations, "a million"},
-		{"REST API, requests", p.Million.RESTRequests, "a million"},
-		{"HTTP API, requests", p.Million.HTTPRequests, "a million"},
-		{"EventBridge Scheduler, invocations", p.Million.Schedules, "a million"},
-		{"CloudWatch, log", p.GB.Logs, "a GB"},
+		{"DynamoDB write units", p.Million.WriteUnits, "per million"},
+		{"DynamoDB read units", p.Million.ReadUnits, "per million"},
+		{"SQS requests", p.Million.QueueRequests, "per million"},
+		{"Lambda GB-seconds (arm64)", p.Million.GBSeconds, "per million"},
+		{"Lambda requests", p.Million.Invocations, "per million"},
+		{"REST API requests", p.Million.RESTRequests, "per million"},
+		{"HTTP API requests", p.Million.HTTPRequests, "per million"},
+		{"EventBridge Scheduler invocations", p.Million.Schedules, "per million"},
+		{"CloudWatch logs", p.GB.Logs, "per GB"},
 	} {
 		fmt.Fprintf(b, "| %s | %s %s |\n", row.what, number(row.usd), row.per)
 	}
 }
 
 func (a Account) measured(b *strings.Builder) {
-	fmt.Fprintf(b, "\n## Measured\n\n%s, the template's functions of %d MB as they are built for Lambda, under `scripts/verify/lambdahost`, with a provider that answers at once. Texts have 500 B and arguments and results of tools 1 KB after compression. Medians of %d. Units are counted from what is on the wire, with what lists threads and runs; queue requests are what the functions send, and the mapping's receive and delete of each batch, here of one message. Handler time is that of this machine against stand-ins of AWS on it, with a whole processor: on AWS it is the round trips that README's table counts, and processor time at %s of a processor.\n\n",
-		a.Day, a.MemoryMB, Runs, number(float64(a.MemoryMB)/1769))
-	b.WriteString("| | write units | read units | queue requests | invocations | handler ms | processor ms |\n|---|---|---|---|---|---|---|\n")
+	fmt.Fprintf(b, "\n## Measured\n\nThe figures were measured on %s. The template's functions, with %d MB of memory and built as for Lambda, ran under `scripts/verify/lambdahost`. A fake model provider responded immediately. Each figure is the median of %d runs.\n\n", a.Day, a.MemoryMB, Runs)
+	b.WriteString("- **Sizes**: after compression, a text has 500 B. The arguments and the result of a tool have 1 KB.\n- **Units** are counted on the wire. They include the records by which threads and runs are listed.\n- **Queue requests** are those of the functions, plus the receive and the delete of each batch by Lambda's event source mapping. A batch has one message here.\n")
+	fmt.Fprintf(b, "- **Handler time** was measured with a whole processor and without network latency. On AWS, add the [round trips](../adapters/stores/dynamo/README.md) of each operation. A function of this size has %s of a processor there.\n\n", number(float64(a.MemoryMB)/1769))
+	b.WriteString("| Work | Write units | Read units | Queue requests | Invocations | Handler ms | Processor ms |\n|---|---|---|---|---|---|---|\n")
 	for _, row := range []struct{ name, what string }{
-		{Submission, "submission to a thread that is there"},
-		{Calls, "warm step: a run's first, with two tool calls"},
-		{Answer, "warm step: the text that ends it"},
+		{Submission, "submission to an existing thread"},
+		{Calls, "warm step: first step of a run, with two tool calls"},
+		{Answer, "warm step: final text of the run"},
 		{Chat, "the same run of two steps, streamed"},
-		{Sweep, "sweep with nothing to do"},
+		{Sweep, "sweep that finds no work"},
 	} {
 		w := a.Work[row.name]
 		fmt.Fprintf(b, "| %s | %s | %s | %d | %d | %s | %s |\n", row.what, number(w.Write), number(w.Read), w.Queue, w.Invocations, number(w.Handler), number(w.CPU))
 	}
-	fmt.Fprintf(b, "\nA cold step's process takes %s ms to start, which is billed, and %s ms (%s of processor) for the step in place of %s; a process that has taken all these steps has had %d MB of memory at most. A process in which a model speaks reads %s units a second besides, to see whether a client follows the run from another process, and while one does it writes %s units a second. The clients that follow write one unit for each %s s together. A stream whose run waits reads %s units a second, and one that follows while a model speaks %s more.\n",
+	fmt.Fprintf(b, "\nA new process takes %s ms to start, and Lambda bills this time. Its first step takes %s ms (%s ms of processor time) instead of %s ms. A process that has taken all these steps has used %d MB of memory at most.\n\nWhile a model generates, the process reads %s units a second to see whether a client follows the run from another process. While a client follows, the process also writes %s units a second. The clients that follow a run write one unit for each %s s, however many they are. A stream whose run waits reads %s units a second. A stream that follows a model in another process reads %s more.\n",
 		number(a.Cold.Init), number(a.Cold.Handler), number(a.Cold.CPU), number(a.Work[Calls].Handler), a.Cold.MemoryMB, number(a.Mark), number(a.Live), number(MarkSeconds), number(a.Look), number(ChunkReads))
 }
 
 func (a Account) money(b *strings.Builder) {
-	fmt.Fprintf(b, "\n## USD per 1,000\n\nA model is taken to need %s s and a step's tools %s s: that they are waited for is what costs most, so memory and time decide. What the model itself costs is not in it.\n\n| 1,000 times | DynamoDB | SQS | Lambda, requests | Lambda, duration | API | sum |\n|---|---|---|---|---|---|---|\n", number(ModelSeconds), number(ToolSeconds))
+	fmt.Fprintf(b, "\n## USD per 1,000\n\nThe calculation assumes %s s for each model call and %s s for the tools of a step. The function waits during this time, so most of the cost is memory multiplied by time. The price of the model is not included.\n\n| 1,000 times | DynamoDB | SQS | Lambda requests | Lambda duration | API | Sum |\n|---|---|---|---|---|---|---|\n", number(ModelSeconds), number(ToolSeconds))
 	rest := a.chat()
 	rest.Door = a.Prices.Million.RESTRequests / 1e6
 	for _, row := range []struct {
 		what string
 		bill Bill
 	}{
-		{"**step, warm** (mean of one with two tool calls and one that answers)", a.Step()},
+		{"**warm step** (mean of a step with two tool calls and a step with the final text)", a.Step()},
 		{"warm step with two tool calls", a.one(Calls, ModelSeconds+ToolSeconds)},
-		{"the same in a process that has just started", a.cold()},
-		{"warm step that answers", a.one(Answer, ModelSeconds)},
-		{"submission at the HTTP API", a.submission()},
-		{"chat of two steps, streamed at the function URL", a.chat()},
-		{"the same at the REST API", rest},
-		{"the chat at the function URL while another client follows it, whose stream is apart", a.heard()},
+		{"the same step in a new process", a.cold()},
+		{"warm step with the final text", a.one(Answer, ModelSeconds)},
+		{"submission through the HTTP API", a.submission()},
+		{"chat of two steps, streamed by the function URL", a.chat()},
+		{"the same chat through the REST API", rest},
+		{"the chat at the function URL while another client follows it (without the follower's stream)", a.heard()},
 		{"minute of a stream that only waits, at the function URL", a.follower()},
-		{"minute of one that follows while a model speaks in another process", a.hearing()},
+		{"minute of a stream that follows a model in another process", a.hearing()},
 	} {
 		c := row.bill.times(1000)
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", row.what, usd(c.Table), usd(c.Queue), usd(c.Requests), usd(c.Duration), usd(c.Door), usd(c.Sum()))
 	}
-	b.WriteString("\n| 1,000 warm steps with functions of | USD |\n|---|---|\n")
+	b.WriteString("\n| Function memory | USD per 1,000 warm steps |\n|---|---|\n")
 	for _, mb := range []int{128, 256, 512, 1024} {
 		other := a
 		other.MemoryMB = mb
 		fmt.Fprintf(b, "| %d MB | %s |\n", mb, usd(other.Step().Sum()*1000))
 	}
-	b.WriteString("\nA run that waits for a person costs nothing while it waits, unless somebody's stream does.\n")
+	b.WriteString("\nA run that waits for an approval costs nothing until then, unless a client keeps a stream open.\n")
 }
 
 func (a Account) idle(b *strings.Builder) {
 	lines := a.Idle()
 	sum, beyond := total(lines)
-	b.WriteString("\n## The idle stack\n\nWhat a stack costs a month of 730 hours that nobody uses. Every account has some of it free, without end; the last column is for one that uses nothing else.\n\n| | a month | USD | free | USD beyond it |\n|---|---|---|---|---|\n")
+	b.WriteString("\n## The idle stack\n\nA stack without any use has these costs in a month of 730 hours. AWS gives every account a permanent free tier. The last column applies to an account that uses nothing else.\n\n| Item | Per month | USD | Free | USD beyond the free tier |\n|---|---|---|---|---|\n")
 	for _, l := range lines {
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", l.What, count(l.Count), usd(l.USD), count(l.Free), usd(l.Beyond()))
 	}
 	fmt.Fprintf(b, "| **sum** | | **%s** | | **%s** |\n", usd(sum), usd(beyond))
-	fmt.Fprintf(b, "\nOf this the sweeps' units, requests and times are measured. It is taken that a mapping asks an empty queue with five pollers whose receives wait 20 s, which AWS does not publish, and that a sweep logs %s bytes. The polls alone are %s USD: nothing of ours can make them fewer, since a queue without a poller would wake no step. While any thread is due or waits for a time, a sweep goes through %d shards, half a read unit each: %s USD a month if one always does. Storage, alarms (beyond ten), a dashboard (beyond three) and point-in-time recovery of what is stored come on top.\n", count(logBytes), usd(lines[0].USD), store.Shards, usd(Month*store.Shards/2*a.Prices.Million.ReadUnits/1e6))
+	fmt.Fprintf(b, "\nUnits, requests and times of the sweeps are measured. Two figures are assumptions: a sweep logs %s bytes, and Lambda polls an empty queue with five pollers that wait 20 s each. AWS does not publish the number of polls.\n\nThe polls alone cost %s USD. They cannot be reduced: a queue without a poller would not start a step.\n\nWhile any thread is due or waits for a time, each sweep also reads %d shards at half a read unit each. If that is always so, it costs %s USD a month. Storage, alarms beyond ten, dashboards beyond three and point-in-time recovery cost extra.\n", count(logBytes), usd(lines[0].USD), store.Shards, usd(Month*store.Shards/2*a.Prices.Million.ReadUnits/1e6))
 }
 
 func (a Account) alternatives(b *strings.Builder) {
-	fmt.Fprintf(b, "\n## Beside others\n\nComputed, not measured, at the prices of %s: what a step would need of each. Reveille's step is %s USD per 1,000.\n\n| | USD | how |\n|---|---|---|\n", AlternativesDay, usd(a.Step().Sum()*1000))
+	fmt.Fprintf(b, "\n## Compared with other services\n\nThese figures are calculated, not measured, at the public prices of %s. 1,000 steps of Reveille cost %s USD.\n\n| Service | USD | Calculation |\n|---|---|---|\n", AlternativesDay, usd(a.Step().Sum()*1000))
 	for _, o := range a.Alternatives() {
 		per := "per 1,000 steps"
 		if o.Monthly {
-			per = "a month, used or not"
+			per = "a month, used or unused"
 		}
 		fmt.Fprintf(b, "| %s | %s %s | %s |\n", o.Name, usd(o.USD), per, o.How)
 	}
