@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -11,28 +10,24 @@ import (
 	"regexp"
 )
 
-// copied is a file of this module that a project has, too, or a folder of such files.
-// It is read from the version that the project requires.
+// copied is a file or a folder of this module that a project also has. It is read from the
+// version that the project requires.
 type copied struct{ from, to string }
 
 var copies = []copied{
 	{"template.yaml", "template.yaml"},
-	{"infra", "infra"},
 	{"events", "events"},
 	{"functions/app/models/models.go", "app/models/models.go"},
 	{"functions/app/web/web.go", "app/web/web.go"},
 }
 
-// optional are those of the copies that a version may be without.
-var optional = map[string]bool{"infra": true}
-
-// moved are the paths that texts of the copies name, and where that stands in a
-// project.
+// moved are paths in the texts of the copies, each with the path in a project.
 var moved = [][2]string{
 	{"functions/app/", "app/"},
 }
 
-// copyFiles copies what must not differ from this module.
+// copyFiles copies the files that must not differ from those of this module. Documents are
+// not copied: they describe this repository.
 func (p *project) copyFiles() error {
 	for _, c := range copies {
 		err := fs.WalkDir(os.DirFS(p.source), c.from, func(name string, e fs.DirEntry, err error) error {
@@ -45,15 +40,15 @@ func (p *project) copyFiles() error {
 			}
 			return p.write(c.to+name[len(c.from):], relocate(name, text))
 		})
-		if err != nil && !(optional[c.from] && errors.Is(err, fs.ErrNotExist)) {
+		if err != nil {
 			return fmt.Errorf("copy %s of %s: %w", c.from, reveille, err)
 		}
 	}
 	return nil
 }
 
-// relocate puts the project's own paths into a file. Go files name packages, which
-// stay where they are.
+// relocate replaces paths in a file by those of the project. Go files are unchanged: they
+// import packages of this module.
 func relocate(name string, text []byte) []byte {
 	if path.Ext(name) == ".go" {
 		return text
@@ -64,8 +59,8 @@ func relocate(name string, text []byte) []byte {
 	return text
 }
 
-// functionLine is where a template begins a function that a target of the Makefile
-// builds.
+// functionLine is the start of a function in a template. A target of the Makefile builds
+// each of them.
 var functionLine = regexp.MustCompile(`(?m)^  ([A-Z][A-Za-z]*)Function:\n    Type: AWS::Serverless::Function\n`)
 
 // functions are the names of the functions of a template, such as Step.

@@ -67,7 +67,7 @@ func names(t *testing.T, folder string) (found []string) {
 func TestAProjectHasWhatItNeeds(t *testing.T) {
 	folder := makeProject(t)
 	got := slices.DeleteFunc(names(t, folder), func(name string) bool {
-		return strings.HasPrefix(name, "events/") || strings.HasPrefix(name, "infra/")
+		return strings.HasPrefix(name, "events/") && filepath.Ext(name) == ".json"
 	})
 	want := []string{
 		".github/workflows/test.yml", ".gitignore", "Makefile", "README.md",
@@ -148,7 +148,7 @@ func TestTheTemplateOfAProjectIsOurs(t *testing.T) {
 		}
 	}
 	for _, name := range names(t, filepath.Join(root(t), "events")) {
-		if read(t, folder, "events", name) == "" {
+		if filepath.Ext(name) == ".json" && read(t, folder, "events", name) == "" {
 			t.Errorf("events/%s is empty", name)
 		}
 	}
