@@ -1,63 +1,111 @@
 # The tasks of this repository. `make run` and `make test` need Go, git and make.
+# `make help` prints the text after each ##, in the groups that ##@ starts.
 
 GO ?= go
-# The race detector needs cgo, which go turns off where it finds no C compiler.
+# The race detector needs cgo. Go disables cgo if it finds no C compiler.
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 CLIENTS := $(wildcard scripts/verify/clients/*)
-# The tags of all files that are checked, and the folders with files that these leave out.
+# The build tags under which all files are checked, and the folders with files that these tags exclude.
 TAGS := killpoints clients aws project bedrock profile
 UNTAGGED = $(shell git grep -lE '^//go:build.*!(killpoints|clients|aws|project|bedrock|profile)' -- '*.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')
-# How a function is built for Lambda. Only those that run steps have what the tag bedrock
-# links. HTTP/2 is left out, 140 KB of the package: a container has a request or two at a time.
-# What AWS wrote is not inlined, which is 100 KB.
+# The command that builds a function for Lambda. The tag bedrock links the AWS SDK into the
+# functions that run steps only. Without HTTP/2 the package is 140 KB smaller: a container
+# has one or two requests at a time. Without inlining in AWS's code it is 100 KB smaller.
 LAMBDA := CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) build -tags lambda.norpc,bedrock,nethttpomithttp2 -gcflags 'github.com/aws/...=-l' -trimpath -ldflags '-s -w'
-# How often `make soak` ends the local host, and the seed of a go that is to be repeated.
+# The number of signals that `make soak` sends, and the seed of a run that you repeat.
 KILLS ?= 60
 SEED ?= 0
-# The model of make run, as provider/name; empty: as the environment says. Bedrock is linked
-# for a model of its own alone, since it takes 18 s to compile for the first time, with the
-# credentials of profiles and SSO, which no function has.
+# The model of `make run`, as provider/name. If it is empty, the environment decides.
 MODEL ?= $(REVEILLE_MODEL)
+# The tags of a host for Bedrock: the AWS SDK with credentials from profiles and SSO, which
+# no function has. They apply to Bedrock's models only, since the first build takes 18 s more.
 LOCALBEDROCK := bedrock,profile
-# Runs a command with the endpoints of DynamoDB and SQS: those of the environment,
-# those of `make aws-up`, else a moto server that ends with the command.
+COMPILING := Compiling the local host. The first time, this takes about a minute.
+# Runs a command with the endpoints of DynamoDB and SQS: those of the environment, those of
+# `make aws-up`, or a moto server that ends with the command.
 AWS := scripts/verify/aws-with.sh
-
-# How many histories make linearize looks at, of each store.
+# The number of histories that `make linearize` checks for each store.
 HISTORIES ?= 5000
-
-# How long make fuzz is at each decoder.
+# The time that `make fuzz` spends on each decoder.
 FUZZTIME ?= 2s
-
-# How often make kill kills at each of its 142 places.
+# The number of rounds of `make kill`.
 ROUNDS ?= 2
-
-# The days of make day.
+# The number of days that `make day` simulates.
 DAYS ?= 1
-
-# The sample of make mutants.
+# The number of changes that `make mutants` makes.
 MUTANTS ?= 300
+# The commit that `make api` and `make same-worlds` compare with.
+BASE ?= HEAD
+# The commit that `make starts-before` compares with.
+BEFORE ?= HEAD~1
+STARTS = TestFunctionsStartNearTheFloor
 
-.PHONY: starts starts-before cost dev smoke invoke logs destroy test-project load openapi exhaustive linearize fuzz help replay run test check unit kill demo-approval sim day sim-mutants soak coldstart test-clients test-copilotkit test-aws test-wire test-deployed aws-up aws-down lint-template sam-build bench mutants nightly deploy \
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' $(firstword $(MAKEFILE_LIST))) \
 	build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction build-TriggerFunction
 
-help: ## List what make can do; `make` alone does so too
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+##@ Use
 
-# The shell becomes the host, so that a signal to make reaches it: go run does not pass SIGTERM on.
-run: ## Start the local host on 127.0.0.1:3000 (REVEILLE_ADDR); MODEL=provider/name says which model
+help: ## Print this list; `make` alone prints it, too
+	@awk -F ':.*## ' '/^##@ / {printf "%s%s\n", first++ ? "\n" : "", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+# The shell becomes the host, so that it receives a signal to make. `go run` does not forward SIGTERM.
+run: ## Start the local host; MODEL=provider/name selects a model, REVEILLE_ADDR an address
+	@echo '$(COMPILING)'
 	@mkdir -p -m 700 .reveille
 	@GO=$(GO) scripts/user/build.sh -buildvcs=false $(if $(filter bedrock/%,$(MODEL)),-tags $(LOCALBEDROCK)) -ldflags '-s -w' -o .reveille/dev ./scripts/user/dev
 	@$(if $(MODEL),REVEILLE_MODEL="$(MODEL)") REVEILLE_TRIGGERS="$${REVEILLE_TRIGGERS-functions/app/triggers.json}" exec .reveille/dev
 
-dev: ## The same, built and started again whenever a file is saved; runs go on
+dev: ## Start the local host and restart it on every save; runs continue
+	@echo '$(COMPILING)'
 	@mkdir -p -m 700 .reveille
 	@$(GO) build -o .reveille/reload ./scripts/user/reload
-	@REVEILLE_TRIGGERS="$${REVEILLE_TRIGGERS-functions/app/triggers.json}" exec .reveille/reload ./scripts/user/dev
+	@$(if $(MODEL),REVEILLE_MODEL="$(MODEL)") REVEILLE_TRIGGERS="$${REVEILLE_TRIGGERS-functions/app/triggers.json}" exec .reveille/reload ./scripts/user/dev
 
-test: check unit kill ## Everything that needs no network and no other tool
+smoke: ## Use a host or a deployment like a client: URL=..., options in ARGS
+	@$(GO) run ./scripts/user/smoke -url "$(URL)" $(ARGS)
 
-check: ## Formatting, vet, staticcheck, the rules of the layout
+demo-approval: ## Approve a tool call after the local host was killed and restarted
+	$(GO) run ./scripts/verify/approval
+
+replay: ## Repeat recorded runs with the current code: ARGS="THREAD [RUN]" or ARGS=-all; stop the host first
+	@$(GO) run ./scripts/user/replay $(ARGS)
+
+##@ Develop
+
+page: ## Bundle the page from adapters/protocols/page/src
+	$(BUNDLE) --outdir=dist
+
+notice: ## Write the licenses of third-party code to adapters/protocols/page/NOTICE
+	$(GO) run ./scripts/verify/notice > .notice && mv .notice adapters/protocols/page/NOTICE
+
+api: ## Compare the exported API with a commit: BASE=v0.1.0; fail on incompatible changes
+	@$(GO) run ./scripts/verify/apidiff $(BASE)
+
+same-worlds: ## Compare 40 simulated runs with those of a commit: BASE=HEAD, ARGS="-seeds 1000"
+	@$(GO) run ./scripts/verify/simsame $(ARGS) $(BASE)
+
+bench: ## Print speed, memory, binary sizes, start-up time and DynamoDB units; nothing passes or fails
+	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./adapters/... ./functions/kit/local
+	$(GO) test -run '^$$' -bench Start ./scripts/verify/deployed
+	$(AWS) $(GO) test -tags aws -run '^$$' -bench 'StepUnits|DecisionUnits' -benchtime 1x ./adapters/stores/dynamo
+	$(GO) test -count=1 -v -run Figures ./scripts/verify/house
+	$(GO) run ./scripts/verify/bench # last: the summary
+
+starts: ## Measure how fast functions start; the machine must be idle
+	$(GO) test -count=1 -tags aws -run $(STARTS) -v ./scripts/verify/deployed
+
+starts-before: ## Compare the start of functions with a commit: BEFORE=HEAD~1; the machine must be idle
+	@rm -rf .reveille/before && mkdir -p -m 700 .reveille/before && git archive $(BEFORE) | tar -x -C .reveille/before
+	START_BEFORE=$(CURDIR)/.reveille/before $(GO) test -count=1 -tags aws -run TestFunctionsStartAsBefore -v ./scripts/verify/deployed
+
+coldstart: ## Time `make run` in a fresh clone with empty Go caches, to the end of the first response
+	scripts/verify/coldstart.sh
+
+##@ Check
+
+test: check unit kill ## Run all checks and tests that need no network and no other tool
+
+check: ## Check formatting, vet, staticcheck, the rules of the layout and the documents
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet -tags '$(TAGS)' ./...
 	$(GO) vet $(UNTAGGED)
@@ -68,155 +116,92 @@ check: ## Formatting, vet, staticcheck, the rules of the layout
 	@$(BUNDLE) --outdir=$(CURDIR)/.reveille/page
 	@diff -r .reveille/page adapters/protocols/page/dist >/dev/null || { echo "adapters/protocols/page/dist is not what its sources make: run make page"; exit 1; }
 
-# How the page is bundled; NODE_PATH is where esbuild looks for the packages.
+# The command that bundles the page. esbuild looks for packages in NODE_PATH.
 BUNDLE := cd adapters/protocols/page && NODE_PATH=packages $(GO) tool esbuild src/main.tsx src/style.css --bundle --minify --format=esm --target=es2022 \
 	--jsx=automatic --jsx-import-source=preact --charset=utf8 --legal-comments=eof --log-level=warning
 
-.PHONY: page
-page: ## Bundle the page: adapters/protocols/page/src and packages to dist
-	$(BUNDLE) --outdir=dist
-
-.PHONY: notice
-notice: ## Write the licences of the code of others to adapters/protocols/page/NOTICE
-	$(GO) run ./scripts/verify/notice > .notice && mv .notice adapters/protocols/page/NOTICE
-
-unit: ## All tests but the kill tests
+unit: ## Run all tests except the kill tests
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	$(GO) test -p 4 -vet=off $(RACE) -skip '$(LONE)' $$($(GO) list ./... | grep -v /scripts/) # more at a time than there are processors: some wait for the disk
 	$(GO) test -p 4 -vet=off $$($(GO) list ./scripts/... | grep -vE "/scripts/verify/(house|docs)") # they start programs and wait; check has run the house and the documents
 	$(GO) test -vet=off -run '$(LONE)|$(NORACE)' $(NORACEIN)
 	$(GO) test -vet=off -short -run EveryHead ./core/internal/thread
 
-# Tests that compute, one goroutine after the other, which the race detector makes take five
-# times as long and more.
+# Tests that compute in one goroutine. With the race detector they take five times as long.
 LONE := NoDamageHides|WhicheverOperation|RunsOfAllSizes|PowerLoss$$|RandomChangesKeep|NothingIsViolatedInAny|EachMistakeIsNamed|ThePageIsCompressed|ClockIsNamed|AtTenThousandMessages|AtMost64KB|ALargeStateIsNotShown|OfATemplate|ATemplateEnds|PartOfASchemaWeighs|MadeToLookAlike|BoundsOfACheck
-# Those that leave themselves out under the race detector, or a part of themselves.
+# Tests that skip themselves, or a part of themselves, with the race detector.
 NORACE := SameSeed|ADayIs|AShareOfTheWorlds|SoManyRecords|Allocates|CrashMatrix|TheSameFault|AtEveryWrite|ADropped|TurnsOfTheirOwn
 NORACEIN := ./core/internal/sim ./core/internal/sim/simtest ./core/internal/accounting ./core/internal/thread ./core/internal/run ./core/host ./core/internal/pattern ./core/internal/schema ./adapters/stores/bolt ./adapters/protocols/httpapi ./adapters/protocols/page ./adapters/triggers/rules ./functions/kit/local
 
-kill: ## Kill the local host 154 times, ROUNDS=2 times over, restart it, look at what is there; cancel tools that do not end
+kill: ## Kill the local host at 154 places and check that nothing is lost: ROUNDS=2
 	$(GO) test -parallel 6 -tags killpoints -run Kill -count $(ROUNDS) ./functions/kit/local
 	$(GO) test -tags killpoints -run Deaf ./functions/kit/local
 
-exhaustive: ## Walk every head of a small world, and the reads of a thread with 10,000 messages
-	$(GO) test -run 'EveryHead|ColdStepReadsNoMore' ./core/internal/thread ./core/internal/run
+test-project: ## Test the projects of scripts/user/new: tests, first chat, reload, the published command
+	$(GO) test -count=1 -tags project -v -run 'ProjectPasses|RunGoesOn|FetchedCommand' ./scripts/user/new
 
-linearize: ## Look for an order in HISTORIES=5000 histories of concurrent clients, of each store that needs no network
-	$(GO) test -count=1 -v -run HistoriesAreLinearizable ./core/store/memory ./adapters/stores/bolt -linear.histories $(HISTORIES)
-
-fuzz: ## Give every decoder inputs that nobody thought of, FUZZTIME=2s each
-	scripts/verify/fuzz.sh $(FUZZTIME)
-
-demo-approval: ## A call that waits for approval while the local host is killed and started again
-	$(GO) run ./scripts/verify/approval
-
-load: ## 500 streams at once and 2,000 idle followers of a local host: delays, memory, processor (wants a quiet machine)
-	$(GO) run ./scripts/verify/load
-
-soak: ## Use 50 threads of the local host while KILLS signals end it (SEED repeats a go); look for what was lost or doubled
-	$(GO) run ./scripts/verify/soak -kills $(KILLS) -seed $(SEED)
-
-sim: ## Simulate 20,000 worlds of faults (SEEDS, SEED0; WORLD=n tells one of them, operation by operation)
-	$(GO) run ./scripts/verify/sim
-
-BASE ?= HEAD
-
-.PHONY: same-worlds
-same-worlds: ## Compare 40 simulated worlds of the working tree with those of a commit (BASE=HEAD, ARGS="-seeds 1000"): has a change that only moves code changed what happens?
-	@$(GO) run ./scripts/verify/simsame $(ARGS) $(BASE)
-
-.PHONY: api
-api: ## Say how what programs import differs from a commit (BASE=v0.1.0), and fail if that breaks them
-	@$(GO) run ./scripts/verify/apidiff $(BASE)
-
-day: ## Simulate a day of 1,000 tenants under faults: usage is what the provider served, limits hold (DAYS, SEED0; WORLD=n tells one)
-	$(GO) run ./scripts/verify/sim -day 1000 -seeds $(DAYS)
-
-replay: ## Repeat recorded runs with the present code (ARGS="THREAD [RUN]" or -all); stop the local host first
-	@$(GO) run ./scripts/user/replay $(ARGS)
-
-sim-mutants: ## Plant errors in the runtime; the simulator must find each (about an hour on two cores)
-	$(GO) run ./scripts/verify/simmutants
-
-coldstart: ## Clone, empty the Go caches, time `make run` to the end of the first response
-	scripts/verify/coldstart.sh
-
-test-clients: ## The protocols and providers against npm's clients and fakes, the page in Chromium (needs node, npm, chromium)
+test-clients: ## Test protocols, providers and the page with npm clients; needs node, npm and chromium
 	@for folder in $(CLIENTS); do echo "npm ci in $$folder"; (cd $$folder && npm ci --no-audit --no-fund --loglevel=error) || exit 1; done
 	scripts/verify/clients/page/types.sh
 	$(GO) test -count=1 -parallel 6 -tags clients -run 'Client|Independent' ./adapters/protocols/aisdk ./adapters/protocols/agui ./adapters/protocols/mcp ./adapters/models/openai ./adapters/models/anthropic ./adapters/models/gemini ./adapters/models/bedrock ./functions/kit/local ./functions/kit/local/editor ./scripts/user/new
 
-test-project: ## A project by scripts/user/new: its tests, first chat, make dev during a run, and the fetched command
-	$(GO) test -count=1 -tags project -v -run 'ProjectPasses|RunGoesOn|FetchedCommand' ./scripts/user/new
-
-test-copilotkit: ## CopilotKit's chat against the local host (needs node, npm and 600 MB)
+test-copilotkit: ## Test CopilotKit's chat with the local host; needs node, npm and 600 MB
 	cd scripts/verify/copilotkit && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	$(GO) test -count=1 -tags clients -run CopilotKit ./functions/kit/local
 
-openapi: ## The OpenAPI document against its specification, the local host against the document (EXAMPLES, SEED)
+openapi: ## Check the OpenAPI document, and the local host against it: EXAMPLES=..., SEED=...
 	scripts/verify/openapi.sh
 
-test-aws: test-wire test-deployed ## Both
+test-aws: test-wire test-deployed ## Run test-wire and test-deployed
 
-test-wire: ## DynamoDB, SQS, EventBridge, S3 and the stores of secrets on the wire (SHORT=1: shorter threads, and of stores with a bucket what concerns it)
+test-wire: ## Test the AWS adapters with the real wire protocols; SHORT=1 skips long threads
 	$(AWS) $(GO) test -count=1 -tags aws $(if $(SHORT),-short -skip '$(BUCKETLESS)') ./adapters/stores/dynamo ./adapters/queues/sqs ./adapters/outbound/eventbridge ./adapters/identity/secrets
 
-# What a bucket changes nothing of, and takes longest.
+# Tests that a bucket does not affect, and that take longest.
 BUCKETLESS := ^TestContractWithABucket$$/^(DueThreadIsListedInItsShardOnly|OverdueThreadsArePaged|EveryDueThreadIsInSomeShard|OccupiedListsTenantsWithSlots|NoMoreRunsAreAdmittedThanThereIsRoomFor)$$
 
-test-deployed: ## The built functions under a Lambda Runtime API, and the template, over DynamoDB and SQS on the wire
+test-deployed: ## Test the built functions and the template with a Lambda Runtime API, DynamoDB and SQS
 	$(AWS) $(GO) test -count=1 -tags aws -parallel 6 -skip '$(STARTS)|TestFunctionsStartAsBefore' ./scripts/verify/deployed
 
-STARTS = TestFunctionsStartNearTheFloor
-
-starts: ## How long functions take to start, beside a program that only links the same SDK clients: alone on the machine
-	$(GO) test -count=1 -tags aws -run $(STARTS) -v ./scripts/verify/deployed
-
-BEFORE ?= HEAD~1
-
-starts-before: ## Whether functions start within 1 ms of when they did at a commit (BEFORE), interleaved: alone on the machine
-	@rm -rf .reveille/before && mkdir -p -m 700 .reveille/before && git archive $(BEFORE) | tar -x -C .reveille/before
-	START_BEFORE=$(CURDIR)/.reveille/before $(GO) test -count=1 -tags aws -run TestFunctionsStartAsBefore -v ./scripts/verify/deployed
-
-aws-up: ## Start (or name) the endpoints that test-aws uses; .reveille/aws.env has them
+aws-up: ## Start local endpoints for test-aws; .reveille/aws.env lists them
 	scripts/verify/aws-up.sh
 
-aws-down: ## Stop what aws-up started
+aws-down: ## Stop the endpoints that aws-up started
 	scripts/verify/aws-down.sh
 
-cost: ## Measure what a deployment costs and print it (WRITE=1: into infra/cost.md, too)
-	@mkdir -p -m 700 .reveille
-	@$(AWS) $(GO) test -count=1 -tags aws -run 'TestCost$$' ./scripts/verify/deployed -cost.print $(CURDIR)/.reveille/cost.md $(if $(WRITE),-cost.write); status=$$?; cat .reveille/cost.md; exit $$status
+lint-template: ## Check template.yaml with cfn-lint, before and after the SAM transform
+	scripts/verify/lint-template.sh
 
-smoke: ## Use a host or a deployment as a client does: chat, tool, approval, resumed stream, trigger, usage (URL=... ARGS=...)
-	@$(GO) run ./scripts/user/smoke -url "$(URL)" $(ARGS)
+sam-build: ## Validate and build template.yaml with the SAM CLI in a clean copy
+	@scripts/verify/sam-build.sh
 
-# Without REVEILLE_TABLE there are tables of its own at the endpoints of make aws-up, which
-# stay with them; or at endpoints that end with it.
-invoke: ## Run a built function once, with an event: FN=step EVENT=events/step.json
+##@ Deploy
+
+deploy: ## Build and deploy with the SAM CLI, which asks for parameters once; options in ARGS
+	@$(GO) run ./scripts/user/stack deploy $(ARGS)
+
+logs: ## Follow the logs of the deployed functions, or of one: FN=Step
+	@$(GO) run ./scripts/user/stack logs $(FN)
+
+destroy: ## Delete the deployment; DATA=delete deletes tables and payloads, too
+	@$(GO) run ./scripts/user/stack $(if $(filter delete,$(DATA)),-data) destroy
+
+# Without REVEILLE_TABLE the function uses its own tables: at the endpoints of `make aws-up`,
+# which keep them, or at endpoints that end with the command.
+invoke: ## Run a built function once with an event: FN=step EVENT=events/step.json
 	@[ -d "functions/$(FN)" ] && [ -n "$(FN)" ] && [ -f "$(EVENT)" ] || { echo 'usage: make invoke FN=step EVENT=events/step.json; FN is one of api, step, stream, sweep, trigger' >&2; exit 2; }
 	@mkdir -p -m 700 .reveille
 	@$(GO) build -tags lambda.norpc,bedrock -o .reveille/$(FN) ./functions/$(FN)
 	@$(if $(REVEILLE_TABLE),,$(AWS)) $(GO) run ./scripts/verify/lambdahost $(if $(REVEILLE_TABLE),,-scratch) -function $(FN)=.reveille/$(FN) \
 		$(if $(filter trigger,$(FN)),-env "REVEILLE_TRIGGERS=$${REVEILLE_TRIGGERS-$(CURDIR)/events/triggers.json}" -env "WEBHOOK_SECRET=$${WEBHOOK_SECRET-secret}") -invoke $(FN)=$(EVENT)
 
-lint-template: ## cfn-lint before and after the SAM transform
-	scripts/verify/lint-template.sh
+cost: ## Measure and print the cost of a deployment; WRITE=1 updates infra/cost.md
+	@mkdir -p -m 700 .reveille
+	@$(AWS) $(GO) test -count=1 -tags aws -run 'TestCost$$' ./scripts/verify/deployed -cost.print $(CURDIR)/.reveille/cost.md $(if $(WRITE),-cost.write); status=$$?; cat .reveille/cost.md; exit $$status
 
-sam-build: ## sam validate --lint, and sam build in both modes in a clean copy
-	@scripts/verify/sam-build.sh
+##@ Verify slowly
 
-bench: ## Speed, CPU and memory per run, sizes, start-up, DynamoDB units, structure of core, durable runs beside adk-go; nothing here passes or fails
-	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./adapters/... ./functions/kit/local
-	$(GO) test -run '^$$' -bench Start ./scripts/verify/deployed
-	$(AWS) $(GO) test -tags aws -run '^$$' -bench 'StepUnits|DecisionUnits' -benchtime 1x ./adapters/stores/dynamo
-	$(GO) test -count=1 -v -run Figures ./scripts/verify/house
-	$(GO) run ./scripts/verify/bench # last: the summary
-
-mutants: ## Change core in MUTANTS=300 places, SEED=1: 95 % must fail a test, of each package too
-	$(GO) run ./scripts/verify/mutants -n $(MUTANTS) -seed $(SEED)
-
-nightly: ## What takes too long for every change: fuzzing, many rounds under the race detector
+nightly: ## Run the checks that take too long for every change; takes hours
 	$(GO) test $(RACE) -count=5 ./core/...
 	$(GO) test $(RACE) ./scripts/...
 	$(MAKE) sim
@@ -235,16 +220,34 @@ nightly: ## What takes too long for every change: fuzzing, many rounds under the
 	$(MAKE) load
 	$(MAKE) mutants
 
-deploy: ## Build and deploy with the SAM CLI; it asks for the parameters once and remembers them (ARGS: for sam deploy)
-	@$(GO) run ./scripts/user/stack deploy $(ARGS)
+exhaustive: ## Check every state of a small thread, and the reads of 10,000 messages
+	$(GO) test -run 'EveryHead|ColdStepReadsNoMore' ./core/internal/thread ./core/internal/run
 
-logs: ## Follow the logs of the deployed functions, or of one (FN=Step)
-	@$(GO) run ./scripts/user/stack logs $(FN)
+linearize: ## Check concurrent histories of the memory and bbolt stores: HISTORIES=5000
+	$(GO) test -count=1 -v -run HistoriesAreLinearizable ./core/store/memory ./adapters/stores/bolt -linear.histories $(HISTORIES)
 
-destroy: ## Delete what is deployed; tables and payload bucket stay, unless DATA=delete
-	@$(GO) run ./scripts/user/stack $(if $(filter delete,$(DATA)),-data) destroy
+fuzz: ## Fuzz every decoder: FUZZTIME=2s each
+	scripts/verify/fuzz.sh $(FUZZTIME)
 
-# What `sam build` calls, one target for each function.
+sim: ## Simulate 20,000 runs with faults: SEEDS=..., SEED0=...; WORLD=n prints one
+	$(GO) run ./scripts/verify/sim
+
+day: ## Simulate a day of 1,000 tenants with faults and check usage and limits: DAYS=1
+	$(GO) run ./scripts/verify/sim -day 1000 -seeds $(DAYS)
+
+soak: ## Use 50 threads while signals end the local host: KILLS=60, SEED=...; nothing may be lost
+	$(GO) run ./scripts/verify/soak -kills $(KILLS) -seed $(SEED)
+
+load: ## Run 500 streams and 2,000 idle followers on a local host; the machine must be idle
+	$(GO) run ./scripts/verify/load
+
+sim-mutants: ## Plant errors that the simulator must find; takes an hour on two cores
+	$(GO) run ./scripts/verify/simmutants
+
+mutants: ## Change core in MUTANTS=300 places; tests must fail for 95 % of them
+	$(GO) run ./scripts/verify/mutants -n $(MUTANTS) -seed $(SEED)
+
+# The targets that `sam build` calls, one for each function.
 build-TriggerFunction:
 	$(LAMBDA) -o $(ARTIFACTS_DIR)/bootstrap ./functions/trigger
 	cp functions/app/triggers.json adapters/protocols/page/NOTICE $(ARTIFACTS_DIR)/

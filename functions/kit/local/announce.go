@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -21,7 +22,7 @@ func announce(log *slog.Logger, s settings.Settings, parts agent.Parts, triggers
 	if s.Addr != "" && s.ShowsPage(true) {
 		attributes = append(attributes, "page", url+"/")
 	}
-	attributes = append(attributes, "agents", agents(parts), "data", s.Data)
+	attributes = append(attributes, "agents", agents(s, parts), "data", s.Data)
 	if len(triggers) > 0 {
 		attributes = append(attributes, "triggers", strings.Join(triggers, ", "))
 	}
@@ -29,18 +30,37 @@ func announce(log *slog.Logger, s settings.Settings, parts agent.Parts, triggers
 }
 
 // agents lists the agents with the models that they call.
-func agents(parts agent.Parts) string {
+func agents(s settings.Settings, parts agent.Parts) string {
 	var all []string
 	for _, spec := range parts.Specs {
-		name := parts.Models[spec.Model].Name
-		if name == "" { // data, or bound under its own name
-			name = spec.Model
-		}
-		all = append(all, fmt.Sprintf("%s (model %s)", spec.ID, name))
+		all = append(all, spec.ID+" on "+modelName(s, parts, spec.Model))
 	}
 	slices.Sort(all)
 	return strings.Join(all, ", ")
 }
+
+// modelName returns PROVIDER/NAME of the model that a spec names, or the id of its pool.
+func modelName(s settings.Settings, parts agent.Parts, id string) string {
+	for _, m := range parts.ModelSpecs {
+		if m.ID == id {
+			return m.Provider + "/" + m.UpstreamModel
+		}
+	}
+	binding, bound := parts.Models[id]
+	name := cmp.Or(binding.Name, id)
+	switch {
+	case !bound:
+		return "pool " + id
+	case binding.Provider == scripted && s.Model == "" && !slices.ContainsFunc(s.Providers, settings.Provider.Said):
+		return scripted + " (no key set)"
+	case binding.Provider == scripted || binding.Provider == "":
+		return name
+	}
+	return binding.Provider + "/" + name
+}
+
+// scripted is the provider of the model that needs no key.
+const scripted = "scripted"
 
 // stopping says what a host that was told to end waits for.
 func stopping(runs, requests int) string {

@@ -11,7 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/secret"
+	"github.com/reveille-run/reveille/functions/kit/demo"
+	"github.com/reveille-run/reveille/functions/kit/providers"
 	"github.com/reveille-run/reveille/functions/kit/settings"
+	"github.com/reveille-run/reveille/functions/kit/wiring"
 )
 
 // untimed logs like the host, without the time.
@@ -25,21 +30,76 @@ func untimed(log *strings.Builder) *slog.Logger {
 }
 
 func TestTheFirstLineSaysWhatRunsAndWhere(t *testing.T) {
-	var log strings.Builder
-	announce(untimed(&log), settings.Settings{Addr: "127.0.0.1:3000", Data: ".reveille/reveille.db"}, agent.Parts{
-		Specs: []agent.Spec{{ID: "writer", Model: "large"}, {ID: "demo", Model: "small"}, {ID: "clerk", Model: "pool"}},
-		Pools: []agent.ModelPoolSpec{{ID: "pool"}},
-		Models: map[string]agent.ModelBinding{
-			"small": {Name: "scripted"}, "large": {Name: "gpt-5-mini"}, "unused": {Name: "other"},
+	parts := agent.Parts{
+		Specs: []agent.Spec{
+			{ID: "writer", Model: "large"}, {ID: "demo", Model: "small"}, {ID: "clerk", Model: "pool"}, {ID: "buyer", Model: "data"}, {ID: "own", Model: "own"},
 		},
-	}, nil)
-	announce(untimed(&log), settings.Settings{Addr: "127.0.0.1:3000", Data: "memory"}, agent.Parts{}, []string{"orders (eventbridge)", "report (schedule)"})
-	announce(untimed(&log), settings.Settings{Addr: "127.0.0.1:3000", Data: "memory", Page: "off"}, agent.Parts{}, nil)
-	want := `level=INFO msg=listening url=http://127.0.0.1:3000 page=http://127.0.0.1:3000/ agents="clerk (model pool), demo (model scripted), writer (model gpt-5-mini)" data=.reveille/reveille.db` + "\n" +
-		`level=INFO msg=listening url=http://127.0.0.1:3000 page=http://127.0.0.1:3000/ agents="" data=memory triggers="orders (eventbridge), report (schedule)"` + "\n" +
-		`level=INFO msg=listening url=http://127.0.0.1:3000 agents="" data=memory` + "\n"
-	if diff := cmp.Diff(want, log.String()); diff != "" {
-		t.Error(diff)
+		ModelSpecs: []agent.ModelSpec{{ID: "data", Provider: "vendor", UpstreamModel: "vendor-1"}},
+		Pools:      []agent.ModelPoolSpec{{ID: "pool"}},
+		Models: map[string]agent.ModelBinding{
+			"small": {Name: "scripted", Provider: "scripted"}, "large": {Name: "gpt-5-mini", Provider: "openai"}, "unused": {Name: "other"}, "own": {},
+		},
+	}
+	const at = "level=INFO msg=listening url=http://127.0.0.1:3000 "
+	tests := []struct {
+		name     string
+		settings settings.Settings
+		parts    agent.Parts
+		triggers []string
+		want     string
+	}{
+		{"agents and their models", settings.Settings{Data: ".reveille/reveille.db"}, parts, nil,
+			`page=http://127.0.0.1:3000/ agents="buyer on vendor/vendor-1, clerk on pool pool, demo on scripted (no key set), own on own, writer on openai/gpt-5-mini" data=.reveille/reveille.db`},
+		{"a scripted model that was chosen", settings.Settings{Data: "memory", Model: "scripted"}, agent.Parts{Specs: parts.Specs[1:2], Models: parts.Models}, nil,
+			`page=http://127.0.0.1:3000/ agents="demo on scripted" data=memory`},
+		{"a key that the agent does not use", settings.Settings{Data: "memory", Providers: []settings.Provider{{ID: "openai", Key: secret.New("k")}}}, agent.Parts{Specs: parts.Specs[1:2], Models: parts.Models}, nil,
+			`page=http://127.0.0.1:3000/ agents="demo on scripted" data=memory`},
+		{"triggers", settings.Settings{Data: "memory"}, agent.Parts{}, []string{"orders (eventbridge)", "report (schedule)"},
+			`page=http://127.0.0.1:3000/ agents="" data=memory triggers="orders (eventbridge), report (schedule)"`},
+		{"without the page", settings.Settings{Data: "memory", Page: "off"}, agent.Parts{}, nil, `agents="" data=memory`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var log strings.Builder
+			test.settings.Addr = "127.0.0.1:3000"
+			announce(untimed(&log), test.settings, test.parts, test.triggers)
+			if diff := cmp.Diff(at+test.want+"\n", log.String()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A host with the providers of the environment logs one line before it serves: its address,
+// its page, its agents and the model that they call.
+func TestTheHostLogsOneLineBeforeItServes(t *testing.T) {
+	tests := []struct{ name, variables, model string }{
+		{"without a key", "REVEILLE_MODEL=", "scripted (no key set)"},
+		{"with a key", "ANTHROPIC_API_KEY=sk-test", "anthropic/claude-haiku-4-5"},
+		{"with a model", "GROQ_API_KEY=k REVEILLE_MODEL=groq/openai/gpt-oss-20b", "groq/openai/gpt-oss-20b"},
+		{"with the scripted model", "REVEILLE_MODEL=scripted", "scripted"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s, err := settings.Read(append(strings.Fields(test.variables), "REVEILLE_DATA=memory"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			bind := func(e *env.Env, s settings.Settings) (wiring.Bound, error) {
+				bound, err := providers.Bind(e, s)
+				return wiring.Bound{Models: map[string]agent.ModelBinding{demo.Model: bound}}, err
+			}
+			var log strings.Builder
+			h, err := newHost(t.Context(), env.System(), s, untimed(&log), wiring.Deployment{Parts: demo.Parts, Models: bind, Web: demonstration.Web})
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.shutDown()
+			want := `level=INFO msg=listening url=http://127.0.0.1:3000 page=http://127.0.0.1:3000/ agents="demo on ` + test.model + `" data=memory` + "\n"
+			if diff := cmp.Diff(want, log.String()); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
 
