@@ -1,87 +1,84 @@
-// Package agent says what an agent is. A [Spec] is its data: prompt, parameters of
-// the model, tools and plugins by name. [Parts] hold specs beside the code that they name.
-// Everything is resolved once when the host is made of them, so a spec that names what does
-// not exist fails at start.
+// Package agent defines agents. A [Spec] is the data of an agent: its prompt, the parameters
+// of its model, and the names of its tools and plugins. [Parts] holds specs and the code that
+// they name. The host resolves all of it once, when it is made. So a spec with an unknown
+// name fails at start.
 //
 // # From an agent to its model
 //
-// A spec names a model. That is code (Models of [Parts]), or data: a [ModelSpec], or a
-// [ModelPoolSpec] whose members are models. A model names its provider, a
-// [ProviderSpec], and that an adapter, the code that speaks its protocol (Adapters of
-// [Parts]). Of a pool each thread has a home among the members, which a run leaves for
-// another member as its [PoolSwitch] says.
+// A spec names a model. The model is code (Models of [Parts]), or data: a [ModelSpec], or a
+// [ModelPoolSpec] whose members are models. A model names its provider, a [ProviderSpec]. The
+// provider names an adapter, the code for its protocol (Adapters of [Parts]). In a pool each
+// thread has a home among the members. A run changes to another member under the conditions
+// of [PoolSwitch].
 //
 // # Tools
 //
-// An agent has the registry's tools and its plugins', as far as AllowedTools (names)
-// and AllowedToolPatterns allow them, without those that ExcludedTools and
-// ExcludedToolPatterns name: what is excluded is so whatever is allowed. A spec that says
-// nothing of what is allowed allows everything. A pattern of up to 1 KiB matches a whole
-// name; * stands for any characters, none included, \ takes its meaning from the
-// character behind it, and every other character stands for itself.
+// An agent has the tools of the registry and of its plugins. AllowedTools (names) and
+// AllowedToolPatterns restrict them. If neither is set, all tools are allowed; an empty list
+// is set and allows none. ExcludedTools and ExcludedToolPatterns remove tools, even allowed
+// ones. A pattern has up to 1 KiB and matches a whole name. In a pattern, * matches any
+// characters or none, and \ makes the next character literal. All other characters match
+// themselves.
 //
-// # What fails, and what is a warning
+// # Errors and warnings
 //
-// Decoding is strict, and a name of nothing is an error: an unknown field, a model,
-// plugin, delegate or tool that does not exist, a plugin that no agent names. What
-// has no effect and may be meant so, such as a pattern that matches no tool, is a
-// warning in the log, and an error in a spec that is strict.
+// Decoding is strict. An unknown field is an error, and so is an unknown model, plugin,
+// delegate or tool. A plugin that no agent names is also an error. A setting without effect
+// that may be intended, such as a pattern that matches no tool, is a warning in the log. In
+// a strict spec it is an error.
 //
 // # Plugins and their settings
 //
-// The plugins that a spec names register for this agent alone, in that order. Sections
-// are their settings: each is read by the plugin that declares it (plugin.Section), and
-// one that no plugin reads is a warning. With active_hook_filter only the named ones run
-// hooks, gates, transforms and tools.
+// The plugins that a spec names are registered for this agent alone, in that order. Sections
+// are their settings. Each plugin reads the sections that it declares (plugin.Section), and
+// a section that no plugin reads is a warning. If active_hook_filter is set, only the plugins
+// that it names run hooks, gates and transforms and offer tools.
 //
-// # What ends a run
+// # Stop policies
 //
-// A [StopPolicy] looks at each step of a run and may end the run, with a code that
-// clients read in the run's termination. Policies come from four places and are
-// asked in this order; the first one that stops counts:
+// A [StopPolicy] judges each step of a run and can end the run, with a code that clients
+// read in the run's termination. The runtime calls the policies in this order, and the first
+// one that stops the run decides:
 //
-//  1. max_rounds of the agent's spec, 16 when it says nothing;
+//  1. max_rounds of the agent's spec; the default is 16;
 //  2. the list stop of the spec, as data: [StopSpec];
 //  3. Stops of [Parts], for all agents of a registry;
 //  4. Stops of the runtime's configuration, for all runs of a program.
 //
-// A policy is asked
+// The runtime calls a policy
 //
-//   - when a turn of the model is committed, and before any of its tools runs: a
-//     stop gives each of its calls a result that says that it was not executed;
-//   - once more when all calls of the turn have failed, with the failed step
-//     counted in [StopView.ErrorSteps];
-//   - when a turn has no calls, before the run comes to its natural end;
-//   - when the model has failed for good in a step, in a run that tolerates this
-//     ([StopTolerant]): then there is no turn, and [StopView.Failed] says why.
+//   - after a turn is committed, and before its tools run: if the policy stops the run, each
+//     call gets the result that it was not executed;
+//   - again when all calls of the turn have failed: the failed step is then counted in
+//     [StopView.ErrorSteps];
+//   - when a turn has no calls, before the natural end of the run;
+//   - when a step's model calls have all failed, if the run tolerates that ([StopTolerant]):
+//     then there is no turn, and [StopView.Failed] is the kind of the failure.
 //
-// A turn without calls is an answer: the run ends by itself. A limit has nothing to
-// add to that, and an answer that came a second too late is an answer. So
-// max_rounds, timeout, token_budget, stop_on_tool and consecutive_errors never
-// stop at one; while people go on to speak to the run, it answers. content_match
-// and loop_detection judge what is said, and do stop there: the run then ends as
-// stopped and not by itself, and input that it has not read yet becomes a run of
-// its own. A policy of one's own does as it likes: [StopView.GoesOn] tells the two
-// apart.
+// A turn without calls is the final response, and the run ends naturally. A limit that is
+// reached at that moment has no use. So max_rounds, timeout, token_budget, stop_on_tool and
+// consecutive_errors never stop a run at such a turn. content_match and loop_detection judge
+// the text, and do stop there. The run then ends as stopped, and its unread input starts a
+// new run. Your own policy can do either: [StopView.GoesOn] reports whether the run would
+// continue.
 //
-// A [StopView] is made of what is stored: the run's record, the totals in its newest
-// turn, and the messages in the window. Its clock is the turn's own time. Another
-// process that takes the turn over, a minute or a week later, asks again and has
-// to come to the same, so a policy reads no clock, keeps no state and
-// asks nobody else. It is called from several runs at once. The built-in policies that
-// look at more than the turn get it from the totals alone, which a run of any length
-// has; [StopView.Turns] reaches only as far as the context window does.
+// A [StopView] is made of stored data: the run's record, the totals in its newest turn, and
+// the messages in the window. Its clock is the time of the turn. Another process that takes
+// the turn over, a minute or a week later, calls the policy again and must get the same
+// verdict. So a policy reads no clock, keeps no state and uses no other source. Several runs
+// call it concurrently. The built-in policies read earlier turns from the totals, which are
+// complete for runs of any length. [StopView.Turns] is limited to the context window.
 //
-// Any function of a view is a policy, by [StopFunc]. A
-// panic ends the run with the error stop_policy, and only that run.
+// [StopFunc] makes a policy from any function of a view. A panic ends only that run, with the
+// error stop_policy.
 //
 // # Specs as text
 //
-// Package specfile reads files of YAML and JSON, with places in its errors, and describes
-// them as JSON Schema.
+// Package specfile reads specs from YAML and JSON files. Its errors name the place in the
+// file. It also describes the format as JSON Schema.
 //
 // # History
 //
-// An agent's data is stored when a run begins. So a run ends with the agent that it began
-// with: the data of then with the code of today.
+// The runtime stores an agent's data when a run starts, and the run keeps that data until it
+// ends. The code of tools and plugins is that of the running program.
 package agent

@@ -1,7 +1,7 @@
-// Package env is the only way from the core to time, randomness, concurrency
-// and the names of I/O points, so that a simulator can replace them all and a
-// run with the same inputs writes the same bytes.
+// Package env gives the core its access to time, randomness, concurrency and the names of
+// I/O points. A simulator can replace all of them. A run with the same inputs then writes
+// the same bytes.
 //
-// Production code calls [System] once and passes the *Env on. Nothing else in
-// core reads a clock, makes an id or starts a goroutine.
+// Production code calls [System] once and passes the *Env to everything that needs it. No
+// other code in core reads a clock, makes an id or starts a goroutine.
 package env

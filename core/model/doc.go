@@ -1,10 +1,11 @@
-// Package model is the port to language models: what a provider adapter
-// implements, and the policies around it.
+// Package model is the port to language models. It defines the interface that a provider
+// adapter implements.
 //
-// A [Model] makes a stream of [Delta] values of a [Request]. The stream must end
-// with one of type [DeltaStop]; one that ends without is an error of kind
-// [KindInterrupted], never a turn. Package scripted is a model without a network.
+// A [Model] returns a stream of [Delta] values for a [Request]. A complete stream ends with
+// a delta of type [DeltaStop]. A stream that ends without one is an error of kind
+// [KindInterrupted], and the runtime makes no turn of it. Package scripted is a model that
+// needs no network.
 //
-// Retries, the circuits of models that fail too often, and the choice among the models of
-// a pool are the runtime's.
+// The runtime retries failed calls, keeps the circuits of failing models, and chooses among
+// the models of a pool. An adapter does none of that: it makes one attempt for each call.
 package model

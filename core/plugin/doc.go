@@ -1,8 +1,8 @@
-// Package plugin lets code take part in a run without the loop knowing it.
+// Package plugin lets code take part in runs without a change of the run loop.
 //
 // # A plugin
 //
-// A [Plugin] has an id, which agents name in their spec, and registers what it adds:
+// A [Plugin] has an id, which agents name in their spec, and registers its parts:
 //
 //	func (visits) ID() string { return "visits" }
 //
@@ -14,71 +14,74 @@
 //		return nil
 //	}
 //
-// Register is called for each agent that names the plugin, when the host is made:
-// whatever is wrong with it is an error at start. It is called again for an
-// agent as it was when a run began that is still under way. A [Section] of the
-// agent's spec, read there, gives the plugin other settings for each agent. The
-// active_hook_filter of a spec may leave a plugin's hooks, gates, transforms and tools
-// out; its keys and handlers hold all the same, so that neither state nor scheduled work
-// is lost.
+// The host calls Register for each agent that names the plugin, when the host is made. So a
+// wrong registration is an error at start. The host calls it again for an earlier version of
+// an agent if a run that is still open started with that version. Register can read a
+// [Section] of the agent's spec, so that a plugin has different settings for each agent.
+//
+// If a spec has an active_hook_filter without the plugin's id, the plugin's hooks, gates,
+// transforms and tools are off. Its keys and handlers stay, so that no state and no
+// scheduled action is lost.
 //
 // # Hooks
 //
-// A [Hook] runs at one [core.Phase] and is shown what that phase has:
+// A [Hook] runs at one [core.Phase] and receives the data of that phase:
 //
 //	RunStart        once, before the first step
 //	StepStart       in each step, when the model's input is known
-//	BeforeInference the last that can change what the model is asked
+//	BeforeInference the last phase that can change the model's request
 //	AfterInference  with the turn, before it is stored
-//	BeforeTool      for each call that the gates let through
+//	BeforeTool      for each call that the gates allowed
 //	AfterTool       for each call with its result
 //	StepEnd         with all results among the messages
-//	RunEnd          once, however the run ends
+//	RunEnd          once, for every kind of end
 //
-// It returns a state.Command: changes of the state, actions and effects. It acts on
-// nothing itself, since it may run again: after a crash, or because another hook has
-// changed the same key. Its [Context] is a value with everything that it may depend on,
-// clock ([Context].Now) and ids ([Context.NewID]) included, so that it comes to the same
-// when it runs again, in another process or in a replay.
+// A hook returns a state.Command: changes of the state, actions and effects. It makes no
+// changes itself, since it can run again, after a crash or because another hook changed the
+// same key. Its [Context] is a value with everything that it may depend on, including the
+// clock ([Context].Now) and ids ([Context.NewID]). So a hook that runs again, in another
+// process or in a replay, returns the same command.
 //
 // # A phase
 //
-// A phase has two halves. Gather: all hooks run side by side on one frozen snapshot, and
-// their commands are committed in the order of registration. A hook whose command
-// collides with an earlier one, or was for a revision that an earlier one has ended
-// (state.Batch.On), runs again behind the others, on what there is then. Execute: the
-// actions that are due run in rounds, since an action may schedule others for the same
-// phase; more than 16 rounds are an error.
+// A phase has two parts, gather and execute. In the gather part all hooks run concurrently on
+// one frozen snapshot, and their commands are committed in the order of registration. A
+// command conflicts if an earlier command changed the same key, or ended the revision that it
+// was made for (state.Batch.On). The hook of such a command runs again after the others, on
+// the new snapshot. In the execute part due actions run in rounds, since an action can
+// schedule others for the same phase. More than 16 rounds are an error.
 //
-// The outcome of a phase is a patch of the state, which leads to the same state again
-// without the plugins' code, and the effects to run once it is stored. An error or a panic
-// of a hook ends the run, and nothing of the phase counts.
+// A phase produces a patch of the state and a list of effects. The patch leads to the same
+// state again without the plugins' code. The effects run after the patch is stored. An error
+// or a panic of a hook ends the run, and the changes of the phase are dropped.
 //
 // # Gates
 //
 // A gate ([Registrar.Gate]) decides about a call whose arguments are valid, before
-// BeforeTool: [Allow], [SetResult], [Suspend] or [Block], of which a later one outranks an
-// earlier one. Gates are asked one after the other, each on what those before it changed.
-// What they changed counts with the call's result. The first gate of a call is the runtime's own, which asks
-// a person the Approval of the tool's spec; no plugin answers that question.
+// BeforeTool. Its verdict is [Allow], [SetResult], [Suspend] or [Block]; a later one in this
+// list outranks an earlier one. Gates run one after the other, and each sees the changes of
+// the gates before it. These changes are committed with the call's result. The runtime's own
+// gate is the first of each call: it asks a person for the Approval of the tool's spec, and
+// no plugin can answer that question.
 //
 // # Actions
 //
-// An [Action] is work for a phase of the same run, now or in a later step: it is stored
-// with the state until its phase comes. One that fails is kept in the state, under
-// reveille.failed_actions, and logged, and the run goes on. Four belong to every agent
-// and change the model's next request: [AddContextMessage], [SetInferenceOverride],
+// An [Action] is work for a phase of the same run, in this step or a later one. It is stored
+// with the state until its phase. If an action fails, the run continues: the failure is
+// logged and kept in the state under reveille.failed_actions. Four built-in actions change
+// the model's next request, for every agent: [AddContextMessage], [SetInferenceOverride],
 // [ExcludeTool] and [IncludeOnlyTools].
 //
 // # Transforms
 //
-// A transform ([Registrar.Transform]) changes the request itself, after everything else.
+// A transform ([Registrar.Transform]) changes the complete request, as the last step before
+// the model is called.
 //
 // # Effects
 //
-// An [Effect] happens in the world, behind the commit of what it was asked for with: at
-// most once, since a crash may come in between. One that fails is logged and counted, and
-// what was committed stands.
+// An [Effect] changes something outside of the runtime. It runs after the commit of its
+// command, at most once: a crash between the two loses it. An effect that fails is logged and
+// counted, and the commit is kept.
 //
-// Names that begin with "reveille." are the runtime's.
+// Names that start with "reveille." are reserved for the runtime.
 package plugin

@@ -1,8 +1,8 @@
 // Package state is the typed, versioned state of threads, runs and tool calls.
 //
-// A [Key] names a value of type V that changes by updates of type U. Hooks and
-// tools read a [Snapshot], which never changes, and return a [Command]; the
-// engine commits it. Nothing outside this package needs a cast.
+// A [Key] names a value of type V that changes by updates of type U. Hooks and tools read a
+// [Snapshot], which never changes, and return a [Command]. The engine commits the command.
+// Code outside of this package needs no type assertion.
 //
 //	var Visits = state.Counter("visits", state.ScopeThread)
 //
@@ -11,8 +11,8 @@
 //
 // # Keys
 //
-// A key is a package variable, registered by the plugin that owns it. Most are made by
-// one line; a key of your own says by its Apply what an update does.
+// A key is a package variable, registered by the plugin that owns it. One line makes most
+// keys. For any other key, write a function Apply that returns the value after an update.
 //
 //	Counter("n", scope)           a sum; an update is added
 //	Value[T]("v", scope)          a T; an update replaces it
@@ -22,49 +22,48 @@
 //	lattice.Key[T]("s", scope)    a set, register or counter that merges: package lattice
 //	Key[V, U]{Name, Apply, ...}   any other
 //
-// Its [Scope] says how long the value lives: as long as the thread, until the run ends,
-// or for one tool call, until its step ends. Three fields say more:
+// The [Scope] is the lifetime of the value: the thread, the run, or one tool call until the
+// end of its step. Three fields change the behavior:
 //
-//   - Commutative: hooks of a phase run side by side, on one snapshot. When two of them change
-//     a key without it, the later one runs again, on what the earlier one has made of
-//     it. Updates of a commutative key are applied one after the other as they are, in
-//     the order in which the hooks are registered; nobody runs twice.
-//   - Transient: the value is not stored, and lasts until the next commit of the step.
-//   - Retain: [Registry.Uninstall] leaves the value.
+//   - Commutative: hooks of a phase run concurrently on one snapshot. If two of them change an
+//     ordinary key, the later one runs again on the result of the earlier one. Updates of a
+//     commutative key are applied in the order of registration, and no hook runs twice.
+//   - Transient: the value is not stored and lasts until the next commit of the step.
+//   - Retain: [Registry.Uninstall] keeps the value.
 //
-// [Set] makes any value the key's, and Clear removes it; neither goes with another change
-// of the key.
+// [Set] replaces the value of any key, and Clear removes it. Neither can be combined with
+// another change of the same key.
 //
 // # Commits
 //
-// A [Batch] holds the mutations of a command. [Registry.Commit] applies all of it or
-// nothing, and raises the snapshot's revision by one when something that is stored has
-// changed: a revision names one state. A batch may say for which revision it was made
-// ([Batch.On]); made for another, it is an error of code conflict. [Registry.Merge] puts
-// batches together that were made side by side, or names the key over which they collide.
-// [Registry.Listen] is told of every commit.
+// A [Batch] holds the mutations of a command. [Registry.Commit] applies all of them or none.
+// If a stored value changed, it also increments the snapshot's revision, so one revision
+// names one state. A batch can name the revision that it was made for ([Batch.On]). On any
+// other revision, Commit returns an error with the code conflict. [Registry.Merge] joins
+// batches that were made concurrently, or returns an error that names the conflicting key.
+// [Registry.Listen] returns a registry that calls a function after every commit.
 //
 // # Patches and folds
 //
-// A commit comes to a [Patch], which is what the log keeps: values, not the
-// updates that led to them. A [Fold] makes a snapshot of patches again, without
-// the keys and their Apply: state outlives the code that wrote it. The values of a plugin
-// that is gone stay, and are there when it comes back; a value whose Go type has changed
-// is an error for whoever reads it, and for nobody else.
+// A commit produces a [Patch], which the log stores: the new values, not the updates. A
+// [Fold] makes a snapshot from patches without the keys and their Apply, so the state
+// outlives the code that wrote it. If a plugin is removed, its values stay, and it finds them
+// when it is added again. If the Go type of a value has changed, only reads of that key return
+// an error.
 //
-// [Snapshot.Diff] returns the patch from one state to another, [Patch.Inverse] the way
-// back, [Patch.Join] one patch for several. [Patch.Conflict] tells whether two patches can
-// be folded in either order.
+// [Snapshot.Diff] returns the patch from one state to another, [Patch.Inverse] the way back,
+// and [Patch.Join] one patch for several. [Patch.Conflict] returns an error if two patches
+// cannot be folded in either order.
 //
-// [Snapshot.Export] and [Registry.Import] carry the values of one scope out of a thread
-// and into another one.
+// [Snapshot.Export] and [Registry.Import] copy the values of one scope from one thread to
+// another.
 //
 // # Shared values
 //
-// What [Key.Read] returns is decoded once and shared by all who read it: what its maps and
-// pointers lead to, and its elements, must not be changed. An update changes a value.
+// [Key.Read] decodes a value once and returns it to all readers. Do not change its elements,
+// or the targets of its maps and pointers. Return an update instead.
 //
-// What outlives a thread, or is shared between threads and agents, is a profile:
-// see [ProfileKey]. It is read and written at once, and is no part of a snapshot
-// or a commit.
+// A profile is a value that outlives a thread, or that several threads or agents share: see
+// [ProfileKey]. Code reads and writes it immediately. A profile is not part of a snapshot or
+// a commit.
 package state

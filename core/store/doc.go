@@ -1,107 +1,104 @@
-// Package store declares what the runtime needs of durable storage. Package
-// storetest is the contract that every backend passes; package memory is the
-// in-memory backend.
+// Package store declares the durable storage that the runtime needs. Package storetest is
+// the contract that every backend passes. Package memory is the in-memory backend.
 //
-// A thread is one HEAD (see package thread) and the records around it. Records
-// are put before the HEAD that makes them visible; a reader reads the HEAD
-// first and the log up to its Seq: a gap is [ErrCorrupt], an orphan behind it
-// is invisible, but for results that the HEAD marks done.
+// A thread is one HEAD (see package thread) and its records. Records are stored before the
+// HEAD that makes them visible. A reader reads the HEAD first, then the log up to the HEAD's
+// Seq. A gap in that range is [ErrCorrupt]. A record after it is invisible, except a result
+// that the HEAD marks as done.
 //
-// A record that is read by its name proves nothing alone, since a refused write
-// may have left it: the HEAD, the run record or the log must confirm it.
+// A record that a reader finds by its name proves nothing alone, since a refused write may
+// have stored it. The HEAD, the run record or the log must confirm it.
 //
-// Beside the threads lie profiles, values that several of them share, and
-// snapshots of the configuration that runs are pinned to. Neither
-// takes part in a commit. What runs have used is put
-// with the commit that ends a stretch of a run.
+// The store also holds profiles, which are values that several threads share, and snapshots
+// of the configuration that runs are pinned to. Neither takes part in a commit. The usage of
+// runs is stored with the commit that ends a stretch of a run.
 //
 // # What a store promises
 //
-// In parentheses stand the tests that show it; a name without Test is a clause of
+// The names in parentheses are the tests of each promise. A name without Test is a clause of
 // storetest, which every backend passes.
 //
-//   - What a method has returned for is stored, and any other process finds it, also
-//     after a kill or a power cut (WhatIsAcknowledgedOutlivesTheProcess,
+//   - When a method has returned without an error, its write is stored. Any other process
+//     finds it, also after a kill or a power cut (WhatIsAcknowledgedOutlivesTheProcess,
 //     TestKilledProcessLosesNothingThatReturned, TestEveryWriteIsThereAfterAKill,
 //     TestPowerLoss).
-//   - Each version of a head is written once. Of racing Commits one wins, and the
-//     others get the stored head back. All calls of a thread have one order that
-//     explains their answers (OneOfRacingCommitsWins, WrongVersionReturnsTheStoredHead,
+//   - Each version of a head is written once. One of several racing Commits wins, and the
+//     others receive the stored head. All calls of a thread have one order that explains
+//     their results (OneOfRacingCommitsWins, WrongVersionReturnsTheStoredHead,
 //     TestHistoriesAreLinearizable).
-//   - Whoever sees a head finds each record and pointer that was committed with it.
-//     A Commit that was refused or cut off leaves at most records and pointers that
-//     no head names (WhatAHeadCoversIsThere, AStoppedCommitIsNeverHalfVisible,
-//     OrphansStayBehindTheHead).
-//   - No paused worker overwrites what a later claim has stored, whatever its clock
-//     says (PutOfALogRecord, PutOfARewritableRecord, AnAdoptedRecordTakesTheFence,
+//   - A reader of a head finds each record and pointer that was committed with it. A Commit
+//     that was refused or interrupted leaves at most records and pointers that no head names
+//     (WhatAHeadCoversIsThere, AStoppedCommitIsNeverHalfVisible, OrphansStayBehindTheHead).
+//   - A paused worker cannot overwrite the records of a later claim, even if its clock is wrong
+//     (PutOfALogRecord, PutOfARewritableRecord, AnAdoptedRecordTakesTheFence,
 //     AStoppedCommitBlocksNobody).
-//   - Reads of heads, records, logs and pointers show every write that returned
-//     before they began (HeadIsReadBackAtOnce, LogShowsAPutAtOnce). A log that lacks a
-//     record is found out, and one whose reading is cut off never looks like a whole
-//     one (LogLeavesOutWhatIsMissing, TestReadFindsGaps, ACancelledLogIsNeverShort).
-//   - [ErrFenced], [ErrConflict], [ErrTooLarge] and a refused head are known: the
+//   - A read of a head, record, log or pointer returns every write that returned before the
+//     read started (HeadIsReadBackAtOnce, LogShowsAPutAtOnce). A reader detects a log that
+//     lacks a record, and an interrupted read of a log never looks complete
+//     (LogLeavesOutWhatIsMissing, TestReadFindsGaps, ACancelledLogIsNeverShort).
+//   - [ErrFenced], [ErrConflict], [ErrTooLarge] and a refused head have a known outcome: the
 //     record, or the head, was not written (ARefusedRecordIsNamed,
-//     CommitTakesNoMoreThanTheLimit, PointersTakeNoMoreThanTheLimit). After any other
-//     error nobody knows: the write may have happened, or may yet. To send it again
-//     is safe: equal bytes are no refusal, and a head with the caller's own commit id
-//     was its own (ARepeatedCommitMeetsItself, ARepeatedCommitChangesNothingLater,
-//     AStoppedCommitIsRepeated).
-//   - Lists (what is due, waits or is listed) may be late, and lose nothing: who acts on them reads the
-//     head first (DueTimeMovesWithTheHead, WaitingGoesWithTheTicket,
-//     TestApprovalsAreConfirmedByTheirHeads).
-//   - What a run has used is recorded once for each stretch, in one hour, and outlives its
-//     thread. A sum that does not have all records of its hour has a mark beside it
+//     CommitTakesNoMoreThanTheLimit, PointersTakeNoMoreThanTheLimit). After any other error
+//     the outcome is unknown: the write may have happened, or may happen later. To send it
+//     again is safe. Equal bytes are not refused, and a head with the caller's commit id was
+//     the caller's own write (ARepeatedCommitMeetsItself,
+//     ARepeatedCommitChangesNothingLater, AStoppedCommitIsRepeated).
+//   - Lists (of due, waiting or listed threads) may be late, but lose nothing. A caller reads
+//     the head before it acts on an entry (DueTimeMovesWithTheHead,
+//     WaitingGoesWithTheTicket, TestApprovalsAreConfirmedByTheirHeads).
+//   - The usage of a run is recorded once for each stretch, in one hour, and outlives its
+//     thread. If a sum may lack records of its hour, a mark is stored next to it
 //     (UsageIsRewrittenByFenceAndVersion, UsageOfAPastHourMarksIt,
 //     AnOlderSumOfUsageIsRefused, UsageOutlivesItsThread).
-//   - Tenants and threads never meet (ThreadsNeverMeet, KeysThatFailCheckAreInvalid).
-//   - Damage is an error of what it touches, and never other content
+//   - Tenants and threads are separate (ThreadsNeverMeet, KeysThatFailCheckAreInvalid).
+//   - Damage is an error for the data that it affects, and never changes other data
 //     (TestDamageConcernsItsThreadAlone, TestNoDamageHidesWhatIsStored).
 //
-// # What the runtime makes of it
+// # What the runtime adds
 //
-//   - Input that was accepted is read by one step and is in the log once, also when its
-//     response was lost and it is sent again (TestEnqueueWithLostResponseIsQueuedOnce,
+//   - Accepted input is read by one step and is in the log once, even if its response was
+//     lost and a client sends it again (TestEnqueueWithLostResponseIsQueuedOnce,
 //     TestInputWithLostResponseIsReadOnce, TestPausedFirstTryAndItsRetryStoreTheMessageOnce).
-//   - A commit by a step is applied once, also when its response was lost
+//   - A commit by a step is applied once, even if its response was lost
 //     (TestHoldersWriteWithoutAResponseIsAppliedOnce).
-//   - A tool runs at least once, under one idempotency key; whose result is stored
-//     never runs again. One that is declared AtMostOnce starts once, and after a crash
-//     its result may be that nobody knows (TestStoredResultIsAdoptedUnderTheNewFence,
+//   - A tool runs at least once, under one idempotency key. A call with a stored result never
+//     runs again. A tool that is declared AtMostOnce starts once, and after a crash its
+//     result may be that the outcome is unknown (TestStoredResultIsAdoptedUnderTheNewFence,
 //     TestToolThatMayHaveRun, TestAtMostOnceIsMarkedJustBeforeItStarts).
-//   - The model is asked again after a crash, within a budget that crashes do not
-//     renew (TestTheBudgetOfModelCallsSurvivesACrash).
-//   - A ticket is decided once; the same decision again changes nothing
+//   - The model is called again after a crash, within a budget that crashes do not renew
+//     (TestTheBudgetOfModelCallsSurvivesACrash).
+//   - A ticket is decided once. The same decision again changes nothing
 //     (TestEachSuspensionOfACallIsDecidedOnce, TestDecisionWhoseResponseIsLost,
 //     TestKilledWaitIsDecidedAfterRestart).
-//   - A run ends once, and each of its calls has one result before anything follows
+//   - A run ends once, and each of its calls has one result before the next turn
 //     (TestRunEndRunsOnceWithTheRealTermination, TestNothingIsViolatedInAnyKindOfWorld).
-//   - Effects run behind the write that shows what they came with, at most once: a
-//     crash may lose them, and nothing else (TestEffectsAfterTheCommit,
+//   - Effects run after the write that makes their cause visible, at most once. A crash may
+//     lose them, and nothing else (TestEffectsAfterTheCommit,
 //     TestEffectsOfACallRunWithTheWriteThatMovesItToDone).
-//   - The events of a run have one order: their positions are the same live, replayed
-//     and after a takeover, and what was shown of an attempt is where its text begins
-//     (TestReplayHasThePositionsOfTheLiveStream, TestPositionsOfAStreamAndOfItsReplay,
-//     TestPositionsAfterATakeover).
-//   - Work whose process or wake-up is gone goes on within the lease and two sweeps,
-//     on DynamoDB three minutes more; on the local host at its restart
+//   - The events of a run have one order. Their positions are the same live, replayed and
+//     after a takeover. The text that a client has received of an attempt is the start of the
+//     attempt's text (TestReplayHasThePositionsOfTheLiveStream,
+//     TestPositionsOfAStreamAndOfItsReplay, TestPositionsAfterATakeover).
+//   - If a process or a wake-up is lost, the work resumes within the lease and two sweeps. On
+//     DynamoDB it can take three minutes more. The local host resumes it at its restart
 //     (TestNothingIsViolatedInAnyKindOfWorld, TestLostHintsAreFoundBySweep,
 //     TestKilledRunFinishesAfterRestart).
-//   - A program leaves alone what only a newer one can read, and loses none of its
-//     fields (TestAHeadOfANewerProgramIsASchemaError,
+//   - A program leaves records alone that only a newer program can read, and keeps the fields
+//     that it does not know (TestAHeadOfANewerProgramIsASchemaError,
 //     TestUnknownFieldsOfTheRunRecordAreKept, TestRecordsKeepWhatThisProgramDoesNotWrite,
 //     TestAnotherProgramsFieldIsCarriedThroughTheCodec).
 //
 // # What is not promised
 //
-//   - That a tool, or anything outside of the store, happens exactly once: the
-//     idempotency key is for the other side to make it so.
+//   - That a tool, or any other change outside of the store, happens exactly once. The other
+//     system can use the idempotency key for that.
 //   - An order between threads. Clocks decide when something is done, never what.
 //   - That a lost disk can be replaced: the local host's file is one copy.
-//   - That a restored backup knows what came after it. It is the store as it was:
-//     what was acknowledged since is gone without a word, and runs that were open then
-//     go on from there, under keys that other systems may have seen with other
-//     arguments. End every worker first, since the fences of the lost time would refuse
-//     the new ones (TestARestoredCopyIsTheFileAsItWas).
-//   - Two regions that both write: where the last writer wins, no compare-and-set and
-//     no fence holds. A thread has one home.
+//   - That a restored backup knows later writes. The restored store is the store of the
+//     backup. Later writes are lost silently. Runs that were open then resume from there,
+//     under keys that other systems may have seen with other arguments. End every worker
+//     before you restore, since the fences of the lost time would refuse the new ones
+//     (TestARestoredCopyIsTheFileAsItWas).
+//   - Two regions that both write. If the last writer wins, no compare-and-set and no fence
+//     holds. A thread has one home.
 package store

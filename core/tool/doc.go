@@ -1,75 +1,74 @@
-// Package tool is what a model can call: a [Tool] describes itself by a [Spec],
-// checks its arguments and runs.
+// Package tool defines the functions that a model can call. A [Tool] describes itself with a
+// [Spec], checks its arguments and runs.
 //
 // # Making one
 //
-// [New] makes a tool of a [Spec] and a Go function. Unless the spec has a schema, the one
-// that the model sees is inferred from the function's argument type, once, and what the
-// function returns is the result. [NewClient] makes a tool that has no code here: the
-// client runs it. Other kinds of tools implement [Tool].
+// [New] makes a tool from a [Spec] and a Go function. If the spec has no schema, New infers
+// one from the type of the function's arguments. The return value of the function is the
+// result. [NewClient] makes a tool that the client runs. For any other kind of tool,
+// implement [Tool].
 //
 // # Arguments
 //
-// They are checked before any gate is asked and anything runs: by the schema, then by
-// the Check method of the argument type, if it has one. What is wrong is a result of
-// status invalid that names the argument ([InvalidArgument]), and the model tries again.
-// The function is called with arguments that passed all of it.
+// The runtime checks the arguments before it calls a gate or runs the tool. It checks the
+// schema first, then the Check method of the argument type, if there is one. Wrong arguments
+// give a result with the status invalid that names the argument ([InvalidArgument]), and the
+// model can try again. The function receives only arguments that passed both checks.
 //
 // # Approval
 //
-// If the spec has an Approval, a person is asked that question before a call runs, after
-// its arguments were checked. What depends on the arguments, or on more than a yes, the
-// tool asks itself: see Results.
+// If the spec has an Approval, a person answers that question before each call runs. The
+// arguments are checked first. If the question depends on the arguments, or needs more than
+// yes or no, the tool returns [Suspended] instead.
 //
 // # Results
 //
-// [NewResult] and [Failed] are what the model reads. With [Result.With] a result
-// changes the state or has effects, which are committed with it; with
-// [Result.WithMetadata] it says something to clients and hooks that the model does not
-// read. [Suspended] makes the call wait for a decision instead; the tool runs again
-// when that has come, and finds it in [Call.Resume].
+// [NewResult] and [Failed] make the text that the model reads. [Result.With] adds changes of
+// the state and effects, which are committed with the result. [Result.WithMetadata] adds
+// data for clients and hooks that the model does not read. [Suspended] makes the call wait
+// for a decision. After the decision the tool runs again and finds it in [Call.Resume].
 //
 // # Errors
 //
-// A run executes any tool so that whatever goes wrong becomes a result that the model
-// can read: invalid arguments, an error, a timeout, a panic, a result that is too
-// large. So an error that a tool returns is written for the model, and has no secrets.
-// Only an error wrapped by [Fatal] ends the run.
+// The runtime turns each failure into a result that the model can read: invalid arguments,
+// an error, a timeout, a panic, a result that is too large. Write errors for the model, and
+// put no secrets into them. Only an error wrapped by [Fatal] ends the run.
 //
 // # Running again
 //
-// A process may die between the moment when a tool has acted and the one when its
-// result is stored. Such a call runs again with the same [Call.Key], which is an
-// idempotency key for whatever the tool calls. A tool that changes nothing outside of its
-// run says ReadOnly; one that cannot use the key says AtMostOnce, and the model reads
-// that the outcome is unknown. [Call.Once] keeps what a part of the call came to. Whether
-// a tool keeps to it, package core/internal/sim/simtest finds out.
+// A process can die after a tool has acted and before its result is stored. The call then
+// runs again with the same [Call.Key]. Use that key as the idempotency key of everything
+// that the tool calls.
+//
+// If a tool changes nothing outside of its run, set ReadOnly. If it cannot use the key, set
+// AtMostOnce: then the call does not run again, and the model reads that the outcome is
+// unknown. [Call.Once] stores the result of one part of a call, so that a repeated call
+// skips it. To test all of this, run package core/reveille/reveilletest over your agent.
 //
 // # Time
 //
-// The context ends with [Spec].Timeout or with the step, whichever is first. A tool
-// that hands its context on returns at once; one that does not is left behind two
-// seconds later: its outcome is unknown, and nothing of it counts any more.
+// The context ends with [Spec].Timeout or with the step, at the earlier of the two. A tool that
+// passes its context on returns immediately. The runtime abandons any other tool two seconds
+// later: the outcome of its call is unknown, and its result is dropped.
 //
 // # Showing the work
 //
-// While it runs, a tool may show how far it is ([Call.Progress]), what it puts out
-// ([Call.Output]) and what it works on ([Call.Activity], [Call.ActivityPatch]):
+// While it runs, a tool can report its progress ([Call.Progress]), its output
+// ([Call.Output]) and its activity ([Call.Activity], [Call.ActivityPatch]):
 //
 //	for i, page := range pages {
 //		call.Progress(float64(i), float64(len(pages)), page.Title)
 //		...
 //	}
 //
-// Whoever follows the run sees it at once, as events of the types
-// tool_call_stream_delta, activity_snapshot and activity_delta. It is not stored, so
-// that a reader who comes later has the result alone; it is no part of the result
-// either: a tool that shows nothing comes to the same. Where nobody listens the
-// methods do nothing, so a tool need not ask; they never wait for a reader. A call
-// shows at most 10,000 reports of 1 MiB together, the rest is
-// dropped and the log says so.
+// Clients that follow the run receive these reports immediately, as events of the types
+// tool_call_stream_delta, activity_snapshot and activity_delta. The reports are not stored
+// and do not change the result, so a client that connects later sees the result alone. If
+// no client follows the run, the methods do nothing. They never wait for a client. A call
+// can make at most 10,000 reports of 1 MiB together. The runtime drops the rest and logs
+// that.
 //
 // # Testing one
 //
-// The function RunTool of core/reveille/reveilletest runs a tool by itself, as a run does.
+// The function RunTool of core/reveille/reveilletest runs a single tool as a run does.
 package tool

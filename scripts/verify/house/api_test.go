@@ -154,10 +154,10 @@ func TestFewNamesAreImportable(t *testing.T) {
 	}
 }
 
-// The list of importable packages in core/README.md is complete.
+// The list of importable packages in core/packages.md is complete.
 func TestTheListOfImportablePackages(t *testing.T) {
 	var listed, want []string
-	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z0-9/]+)` \\|").FindAllStringSubmatch(read(t, "core/README.md"), -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z0-9/]+)` \\|").FindAllStringSubmatch(read(t, "core/packages.md"), -1) {
 		listed = append(listed, m[1])
 	}
 	for _, p := range api(t) {
@@ -165,12 +165,12 @@ func TestTheListOfImportablePackages(t *testing.T) {
 	}
 	for _, room := range want {
 		if !slices.Contains(listed, room) {
-			t.Errorf("core/README.md does not list %s: say what it is for, or make it internal", room)
+			t.Errorf("core/packages.md does not list %s: say what it is for, or make it internal", room)
 		}
 	}
 	for _, room := range listed {
 		if !slices.Contains(want, room) {
-			t.Errorf("core/README.md lists %s, which programs cannot import", room)
+			t.Errorf("core/packages.md lists %s, which programs cannot import", room)
 		}
 	}
 }

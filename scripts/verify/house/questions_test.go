@@ -10,45 +10,52 @@ import (
 	"testing"
 )
 
-// A pointer of "Where to look": a file, then names that it declares, up to the colon.
-var pointer = regexp.MustCompile(`^//   - ([\w/.]+\.go)((?:(?:, | and )[\w.]+)*):`)
+// A pointer of "Where to look": a file as a link to it, then names that it declares, up to
+// the colon.
+var pointer = regexp.MustCompile("^- \\[`([\\w/.]+\\.go)`\\]\\(([\\w/.]+\\.go)\\)((?:(?:, | and )[\\w.]+)*):")
 
-// TestQuestionsAreAnsweredInThreeFiles holds core/doc.go to what it says of the questions
-// that newcomers ask first: there are twelve, each with at most three files, which exist and
-// declare what they are named for.
+// TestQuestionsAreAnsweredInThreeFiles checks core/README.md's answers to the twelve questions
+// that newcomers ask first: each names at most three files, which exist and declare the named
+// functions and types.
 func TestQuestionsAreAnsweredInThreeFiles(t *testing.T) {
-	_, text, _ := strings.Cut(read(t, "core/doc.go"), "// # Where to look")
-	questions, files, question := 0, 0, ""
-	closed := func() {
-		if question != "" && (files == 0 || files > 3) {
-			t.Errorf("%q is answered in %d files, want 1 to 3", question, files)
-		}
+	_, text, _ := strings.Cut(read(t, "core/README.md"), "\n## Where to look\n")
+	text, _, _ = strings.Cut(text, "\n## ")
+	questions := strings.Split(text, "\n### ")[1:]
+	if len(questions) != 12 {
+		t.Errorf("core/README.md answers %d questions, want 12", len(questions))
 	}
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\n")
-		if strings.HasSuffix(line, "?") && !strings.HasPrefix(line, "//  ") {
-			closed()
-			questions, files, question = questions+1, 0, strings.TrimPrefix(line, "// ")
-			continue
-		}
-		m := pointer.FindStringSubmatch(line)
-		if m == nil {
-			if strings.HasPrefix(line, "//   - ") {
-				t.Errorf("%q does not begin with a file and what it declares", line)
-			}
-			continue
-		}
-		files++
-		declared := declaredIn(t, m[1])
-		for _, name := range strings.FieldsFunc(strings.ReplaceAll(m[2], " and ", ", "), func(r rune) bool { return r == ',' || r == ' ' }) {
-			if !declared[name] {
-				t.Errorf("%q: %s does not declare %s", question, m[1], name)
+	for _, answer := range questions {
+		question, lines, _ := strings.Cut(answer, "\n")
+		files := 0
+		for line := range strings.Lines(lines) {
+			line = strings.TrimSpace(line)
+			m := pointer.FindStringSubmatch(line)
+			switch {
+			case m != nil:
+				files++
+				checkPointer(t, question, m[1], m[2], m[3])
+			case line != "":
+				t.Errorf("%q: the line %q does not start with a file and its declarations", question, line)
 			}
 		}
+		if !strings.HasSuffix(question, "?") || files == 0 || files > 3 {
+			t.Errorf("%q names %d files, want a question and 1 to 3 files", question, files)
+		}
 	}
-	closed()
-	if questions < 12 {
-		t.Errorf("%d questions, want 12 or more", questions)
+}
+
+// checkPointer checks that the link of a pointer leads to its file, and that the file declares
+// the names.
+func checkPointer(t *testing.T, question, file, link, names string) {
+	t.Helper()
+	if at := filepath.ToSlash(filepath.Join("core", link)); at != file {
+		t.Errorf("%q: %s links to %s", question, file, at)
+	}
+	declared := declaredIn(t, file)
+	for _, name := range strings.FieldsFunc(strings.ReplaceAll(names, " and ", ", "), func(r rune) bool { return r == ',' || r == ' ' }) {
+		if !declared[name] {
+			t.Errorf("%q: %s does not declare %s", question, file, name)
+		}
 	}
 }
 
@@ -58,7 +65,7 @@ func declaredIn(t *testing.T, name string) map[string]bool {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root(t), name), nil, parser.ParseComments)
 	if err != nil {
-		t.Errorf("core/doc.go names %s: %v", name, err)
+		t.Errorf("core/README.md names %s: %v", name, err)
 		return nil
 	}
 	declared := map[string]bool{}
