@@ -3,7 +3,7 @@
 //
 // # Making one
 //
-// [New] makes a tool from a [Spec] and a Go function. If the spec has no schema, New infers
+// [New] makes a tool from a [Spec] and a function in Go. If the spec has no schema, New infers
 // one from the type of the function's arguments. The return value of the function is the
 // result. [NewClient] makes a tool that the client runs. For any other kind of tool,
 // implement [Tool].
