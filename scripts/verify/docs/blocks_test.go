@@ -51,7 +51,7 @@ func isPieceOf(t *testing.T, name string, b markdown.Block, path string) {
 		t.Errorf("%s:%d: %v", name, b.Line, err)
 		return
 	}
-	for _, indent := range []string{"", "\t", "\t\t"} {
+	for _, indent := range []string{"", "\t", "\t\t", "\t\t\t"} {
 		if strings.Contains(string(source), indented(b.Text, indent)) {
 			return
 		}

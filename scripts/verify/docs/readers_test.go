@@ -17,7 +17,7 @@ import (
 var readers = map[string]func(data []byte) error{
 	"json": func(data []byte) error { return json.Unmarshal(data, new(any)) },
 	"spec": func(data []byte) error { // agents, models, pools, providers
-		_, err := specfile.Decode("block", data)
+		_, err := specfile.Decode("block.yaml", data) // which JSON is, too
 		return err
 	},
 	"triggers": func(data []byte) error {
