@@ -62,7 +62,7 @@ func shop(ctx context.Context, file string, l net.Listener, ship func(item strin
 	})))
 	server := &http.Server{Handler: mux}
 	go func() { _ = server.Serve(l) }() // until Shutdown
-	err = r.Work(ctx)                   // until the signal: queued runs, sweeps, what a killed process left
+	err = r.Work(ctx)                   // until the signal: queued runs, sweeps, runs of a killed process
 	within, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	return errors.Join(err, server.Shutdown(within))
