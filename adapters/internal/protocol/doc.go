@@ -12,7 +12,8 @@
 //     New([Host], *Options) http.Handler is a table of [Server.Routes].
 //  2. functions/app/web/web.go, which mounts the handler under its path, behind package
 //     httpapi: that authenticates, bounds the body and refuses unknown paths.
-//  3. README.md, where users look for the address.
+//  3. A README.md in the folder, which says how clients connect, and a line in
+//     adapters/README.md.
 //
 // A route uses [Server.Complete], which checks a submission; [Server.Serve], which
 // streams a run as the encoder writes it; and [Server.Queue], which accepts the run where

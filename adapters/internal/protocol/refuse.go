@@ -16,13 +16,13 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Problem is the body of every refusal. The code is for programs and never changes
-// its meaning; the text is for people and may.
+// Problem is the body of every error response. Programs use the code, whose meaning never
+// changes. The text is for people and may change.
 type Problem struct {
 	Error string    `json:"error"`
 	Code  core.Code `json:"code"`
-	// Of a limit of the tenant: which it is, what it allows, what is used, and when it ends,
-	// RFC 3339; no time: as soon as a run waits or ends.
+	// A limit of the tenant was reached: its name, the allowed and the used amount, and the
+	// time at which it ends (RFC 3339). Without a time it ends when a run waits or ends.
 	Limit   account.LimitKind `json:"limit,omitempty"`
 	Allowed string            `json:"allowed,omitempty"`
 	Used    string            `json:"used,omitempty"`

@@ -54,7 +54,7 @@ func (v Server) NewThread(id core.Identity, key string) string {
 
 // Accepted is the body of a 202 for a run that was queued.
 type Accepted struct {
-	Status     string  `json:"status"` // running or queued
+	Status     string  `json:"status"` // running, queued or inputs_accepted
 	ThreadID   string  `json:"thread_id"`
 	RunID      core.ID `json:"run_id"`
 	DispatchID core.ID `json:"dispatch_id"`

@@ -8,8 +8,8 @@ import (
 	"github.com/reveille-run/reveille/core/host"
 )
 
-// approval is the wire form of a call that waits for a person or a client. What decides on it
-// is a decision on the run, by tool_call_id or suspension_id.
+// approval is a call that waits for a person or a client. A decision on the run names it by
+// tool_call_id or suspension_id.
 type approval struct {
 	ThreadID string  `json:"thread_id"`
 	RunID    core.ID `json:"run_id"`
@@ -17,12 +17,12 @@ type approval struct {
 	core.Ticket
 }
 
-// approvals is the wire form of a page of them.
+// approvals is a page of calls that wait for a decision.
 type approvals struct {
 	Approvals  []approval `json:"approvals"`
 	HasMore    bool       `json:"has_more"`
-	NextCursor *string    `json:"next_cursor"` // null: there is no more
-	Limit      int        `json:"limit"`       // how many it has at most: the limit that was asked for, clamped to 1 to 200; 50 without
+	NextCursor *string    `json:"next_cursor"` // null: this is the last page
+	Limit      int        `json:"limit"`       // the requested limit, clamped to 1 to 200; default 50
 }
 
 // getApprovals lists what waits for a person or a client, longest waiting first.

@@ -13,15 +13,15 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// agentEntry is an agent in the list of all. What makes it one (its system prompt, the
-// settings of its plugins, the parameters of its model) is the deployment's own.
+// agentEntry is an agent in the list of all. It omits the system prompt, the settings of
+// plugins and the parameters of the model, which are the deployment's own.
 type agentEntry struct {
 	ID          string   `json:"id"`
 	Description string   `json:"description,omitempty"`
 	Model       string   `json:"model"`
-	Default     bool     `json:"default,omitempty"` // it runs where a request names none
+	Default     bool     `json:"default,omitempty"` // requests without an agent use this one
 	Plugins     []string `json:"plugins"`
-	Delegates   []string `json:"delegates"` // agents that it may call
+	Delegates   []string `json:"delegates"` // agents that this agent may call
 	Tools       []string `json:"tools"`
 }
 
@@ -30,43 +30,43 @@ type agentDetail struct {
 	ID          string              `json:"id"`
 	Description string              `json:"description,omitempty"`
 	Model       string              `json:"model"`
-	Default     bool                `json:"default,omitempty"` // it runs where a request names none
+	Default     bool                `json:"default,omitempty"` // requests without an agent use this one
 	Plugins     []string            `json:"plugins"`
-	Delegates   []string            `json:"delegates"` // agents that it may call
+	Delegates   []string            `json:"delegates"` // agents that this agent may call
 	Tools       []agentTool         `json:"tools"`
-	MaxRounds   int                 `json:"max_rounds"` // steps of a run; 0: no limit
+	MaxRounds   int                 `json:"max_rounds"` // maximum steps of a run; 0: no limit
 	Mode        agent.ExecutionMode `json:"execution_mode"`
 }
 
-// agentTool is a tool as the model is told of it.
+// agentTool is a tool as the model sees it.
 type agentTool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
-	Parameters  json.RawMessage `json:"parameters,omitempty"` // JSON Schema of its arguments
-	Client      bool            `json:"client,omitempty"`     // the client runs it
+	Parameters  json.RawMessage `json:"parameters,omitempty"` // JSON Schema of the arguments
+	Client      bool            `json:"client,omitempty"`     // the client runs the tool
 }
 
 type agentList struct {
 	Agents []agentEntry `json:"agents"`
 }
 
-// capabilities are what the deployment is made of.
+// capabilities lists the parts of the deployment.
 type capabilities struct {
 	Agents    []string    `json:"agents"`
-	Default   string      `json:"default_agent,omitempty"` // of requests that name none
+	Default   string      `json:"default_agent,omitempty"` // the agent of requests without an agent
 	Tools     []namedTool `json:"tools"`
 	Plugins   []string    `json:"plugins"`
 	Models    []string    `json:"models"`
 	Providers []string    `json:"providers"`
-	Protocols []string    `json:"protocols"` // native, and where others are served
-	// MaxRequests are under way at a time; absent: the transport has no bound of its own.
+	Protocols []string    `json:"protocols"` // native, and the path of each mounted protocol
+	// MaxRequests is the number of requests that run concurrently; absent: no limit.
 	MaxRequests int `json:"max_requests,omitempty"`
 }
 
 type namedTool struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
-	Client      bool   `json:"client,omitempty"` // the client runs it
+	Client      bool   `json:"client,omitempty"` // the client runs the tool
 }
 
 func (a *api) getAgents(w http.ResponseWriter, r *http.Request, _ core.Identity) error {

@@ -10,11 +10,11 @@ import (
 
 // interrupted is the body of a 202 for an interrupt.
 type interrupted struct {
-	Status     string  `json:"status"` // interrupt_requested
+	Status     string  `json:"status"` // always interrupt_requested
 	ThreadID   string  `json:"thread_id"`
 	Superseded int     `json:"superseded_dispatches"`
-	Ended      core.ID `json:"interrupted_run_id,omitzero"` // of an interrupt without input: the run that was open
-	RunID      core.ID `json:"run_id,omitzero"`             // of one with input: the run that comes instead
+	Ended      core.ID `json:"interrupted_run_id,omitzero"` // without input: the run that was open
+	RunID      core.ID `json:"run_id,omitzero"`             // with input: the new run
 	DispatchID core.ID `json:"dispatch_id,omitzero"`
 	Duplicate  bool    `json:"duplicate"`
 }

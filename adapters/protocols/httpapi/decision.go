@@ -11,7 +11,7 @@ import (
 
 // decided is the body of a 202 for a decision that was taken.
 type decided struct {
-	Status       string  `json:"status"` // decision_submitted
+	Status       string  `json:"status"` // always decision_submitted
 	RunID        core.ID `json:"run_id"`
 	ThreadID     string  `json:"thread_id"`
 	ToolCallID   string  `json:"tool_call_id"`

@@ -10,12 +10,12 @@ import (
 
 // limitsOf is the wire form of a tenant's limits.
 type limitsOf struct {
-	Limits *limitsSet  `json:"limits,omitempty"` // absent: there are none
+	Limits *limitsSet  `json:"limits,omitempty"` // absent: the tenant has no limits
 	Used   *limitsUsed `json:"used,omitempty"`
-	EndsAt string      `json:"ends_at,omitempty"` // of the day, RFC 3339
+	EndsAt string      `json:"ends_at,omitempty"` // end of the day, RFC 3339
 }
 
-// limitsSet are the limits; what is absent is not limited.
+// limitsSet are the limits; an absent one does not limit.
 type limitsSet struct {
 	RunsADay       int64    `json:"runs_a_day,omitempty"`
 	TokensADay     int64    `json:"tokens_a_day,omitempty"`
@@ -23,7 +23,7 @@ type limitsSet struct {
 	ConcurrentRuns int      `json:"concurrent_runs"`
 }
 
-// limitsUsed is what a tenant has used of them.
+// limitsUsed is the usage of a tenant under its limits.
 type limitsUsed struct {
 	Runs       int64    `json:"runs"`
 	Tokens     int64    `json:"tokens"`

@@ -13,8 +13,8 @@ type listing struct {
 	Epoch      uint64          `json:"epoch"`
 	Items      []core.Dispatch `json:"items"`
 	HasMore    bool            `json:"has_more"`
-	NextCursor *string         `json:"next_cursor"` // null: there is no more
-	Limit      int             `json:"limit"`       // how many it has at most: the limit that was asked for, clamped to 1 to 200; 50 without
+	NextCursor *string         `json:"next_cursor"` // null: this is the last page
+	Limit      int             `json:"limit"`       // the requested limit, clamped to 1 to 200; default 50
 }
 
 func (a *api) getMailbox(w http.ResponseWriter, r *http.Request, id core.Identity) error {

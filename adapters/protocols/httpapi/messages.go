@@ -14,8 +14,8 @@ type page struct {
 	Messages   []core.Message `json:"messages"`
 	Total      int            `json:"total"`
 	HasMore    bool           `json:"has_more"`
-	NextCursor *string        `json:"next_cursor"` // null: there is no more
-	Limit      int            `json:"limit"`       // how many it has at most: the limit that was asked for, clamped to 1 to 200; 50 without
+	NextCursor *string        `json:"next_cursor"` // null: this is the last page
+	Limit      int            `json:"limit"`       // the requested limit, clamped to 1 to 200; default 50
 }
 
 // postMessages queues input. It never streams, whatever the client accepts: the 202

@@ -34,22 +34,22 @@ func documented() (all []openapi.Route) {
 	return all
 }
 
-// What is written of the routes is made of them: the document, and the README's table.
+// The OpenAPI document and the routes in README.md are generated from the routes.
 func TestWhatIsWrittenOfTheRoutes(t *testing.T) {
 	document, err := openapi.Document("../../..", documented(), problem{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	const readmeFile = "../../../README.md"
+	const readmeFile = "README.md"
 	readme, err := os.ReadFile(readmeFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := openapi.Table(readme, documented())
+	block, err := openapi.Block(readme, documented())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string][]byte{"openapi.json": document, readmeFile: table} {
+	for path, want := range map[string][]byte{"openapi.json": document, readmeFile: block} {
 		got, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -63,6 +63,6 @@ func TestWhatIsWrittenOfTheRoutes(t *testing.T) {
 			}
 			continue
 		}
-		t.Errorf("%s is another (-want +is): run go generate ./adapters/protocols/httpapi\n%s", path, cmp.Diff(string(want), string(got)))
+		t.Errorf("%s differs (-want +got): run go generate ./adapters/protocols/httpapi\n%s", path, cmp.Diff(string(want), string(got)))
 	}
 }

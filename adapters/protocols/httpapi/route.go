@@ -18,16 +18,16 @@ import (
 //go:embed openapi.json
 var document []byte
 
-// route is one route of the native API: what the server does with a request, and what
-// the OpenAPI document and the README's table say of it. The zero values of types stand
-// for their shapes: the keys that a decoder takes, or those that an encoder writes.
+// route is one route of the native API: how the server handles a request, and how the
+// OpenAPI document and README.md describe it. The zero value of a type gives its shape: the
+// keys that a decoder accepts, or those that an encoder writes.
 type route struct {
 	Method, Path string // Path with {thread}, {run} and so on, as http.ServeMux has it
 	Name         string // of the operation, unique
-	Text         string // CommonMark: what it does, one sentence or more, the first without end
+	Text         string // sentences of CommonMark; the first is the summary
 	Open         bool   // it needs no identity
-	// Takes are structs of parameters: a field's tag "in" says where it stands (path,
-	// query or header), its tag "json" how it is called.
+	// Takes are structs of parameters: a field's tag "in" is its place (path, query or
+	// header), its tag "json" its name.
 	Takes []any
 	Body  any  // nil: none, or {}
 	Empty bool // Body may be missing

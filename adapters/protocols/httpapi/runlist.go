@@ -12,8 +12,8 @@ import (
 type runList struct {
 	Runs       []core.Run `json:"runs"`
 	HasMore    bool       `json:"has_more"`
-	NextCursor *string    `json:"next_cursor"` // null: there is no more
-	Limit      int        `json:"limit"`       // how many it has at most: the limit that was asked for, clamped to 1 to 200; 50 without
+	NextCursor *string    `json:"next_cursor"` // null: this is the last page
+	Limit      int        `json:"limit"`       // the requested limit, clamped to 1 to 200; default 50
 }
 
 // getRuns lists runs of all threads that the caller may read, or of one of them.

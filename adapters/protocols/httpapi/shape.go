@@ -19,150 +19,150 @@ import (
 // neither "." nor "..".
 type chosenName string
 
-// optionalName is a Name, or empty, which is none.
+// optionalName is a chosenName, or empty for none.
 type optionalName string
 
-// titleText is one line of 1 to 200 characters, not all of them blank, or null, which is an
+// titleText is one line of 1 to 200 characters, not all of them blank, or null for an
 // empty one.
 type titleText struct{ text *string } // nil: it is not there
 
-// metadataObject is an object, whatever is in it, or null; of a change, a merge patch (RFC 7396).
+// metadataObject is any object, or null; in a change, a merge patch (RFC 7396).
 type metadataObject json.RawMessage // nil: it is not there
 
 type ofThread struct {
-	Thread chosenName `in:"path" json:"thread"` // the thread's id
+	Thread chosenName `in:"path" json:"thread"` // id of the thread
 }
 
 type ofRun struct {
-	Run core.ID `in:"path" json:"run"` // the run's id
+	Run core.ID `in:"path" json:"run"` // id of the run
 }
 
 type ofInput struct {
-	Input core.ID `in:"path" json:"input"` // the dispatch_id of the input's receipt
+	Input core.ID `in:"path" json:"input"` // the dispatch_id that the API returned for the input
 }
 
 type paged struct {
-	Limit  int    `in:"query" json:"limit,omitempty"`                       // how many at most, clamped to 1 to 200; 50 without. The page's limit says how many that are
-	Cursor string `in:"query" json:"cursor,omitempty" schema:"minLength=1"` // next_cursor of the page before
+	Limit  int    `in:"query" json:"limit,omitempty"`                       // maximum number of items, clamped to 1 to 200; default 50. The limit of the page is the value in use
+	Cursor string `in:"query" json:"cursor,omitempty" schema:"minLength=1"` // the next_cursor of the previous page
 }
 
 type ofUsage struct {
-	From   string `in:"query" json:"from" schema:"pattern=^[0-9]{4}-[0-9]{2}-[0-9]{2}$"` // the first day, in UTC
-	To     string `in:"query" json:"to" schema:"pattern=^[0-9]{4}-[0-9]{2}-[0-9]{2}$"`   // the last day, which is in the report; 100 days at most
-	By     string `in:"query" json:"by,omitempty" schema:"minLength=1"`                  // any of day, user, agent, run and model, with commas between them; day without
-	Format string `in:"query" json:"format,omitempty" schema:"enum=json|csv"`            // without, csv if Accept asks for text/csv
+	From   string `in:"query" json:"from" schema:"pattern=^[0-9]{4}-[0-9]{2}-[0-9]{2}$"` // first day of the report, in UTC
+	To     string `in:"query" json:"to" schema:"pattern=^[0-9]{4}-[0-9]{2}-[0-9]{2}$"`   // last day of the report, in UTC; a report covers at most 100 days
+	By     string `in:"query" json:"by,omitempty" schema:"minLength=1"`                  // comma-separated list of day, user, agent, run and model; default day
+	Format string `in:"query" json:"format,omitempty" schema:"enum=json|csv"`            // default json, or csv if the header Accept has text/csv
 }
 
 type ofStatus struct {
-	Status core.DispatchStatus `in:"query" json:"status,omitempty"` // those alone
+	Status core.DispatchStatus `in:"query" json:"status,omitempty"` // only items with this status
 }
 
 type ofMessages struct {
-	Order      string  `in:"query" json:"order,omitempty" schema:"enum=asc|desc"`          // oldest first (asc, also without), or newest first
-	Run        core.ID `in:"query" json:"run,omitzero"`                                    // of that run alone
-	Visibility string  `in:"query" json:"visibility,omitempty" schema:"enum=external|all"` // both show all that is stored: none of it is internal
+	Order      string  `in:"query" json:"order,omitempty" schema:"enum=asc|desc"`          // asc (default) lists the oldest first, desc the newest
+	Run        core.ID `in:"query" json:"run,omitzero"`                                    // only messages of this run
+	Visibility string  `in:"query" json:"visibility,omitempty" schema:"enum=external|all"` // both values return all messages, since no stored message is internal
 }
 
 type ofThreads struct {
-	Text   string     `in:"query" json:"q,omitempty" schema:"maxLength=200"` // in the title, in how the last input begins, or in the id, upper and lower case alike
-	Agent  string     `in:"query" json:"agent,omitempty"`                    // of the last run
-	Parent chosenName `in:"query" json:"parent,omitempty"`                   // its child threads, which are left out otherwise
+	Text   string     `in:"query" json:"q,omitempty" schema:"maxLength=200"` // text in the title, in the start of the last input, or in the id; case does not matter
+	Agent  string     `in:"query" json:"agent,omitempty"`                    // only threads whose last run used this agent
+	Parent chosenName `in:"query" json:"parent,omitempty"`                   // only child threads of this thread; by default child threads are omitted
 }
 
 type ofRuns struct {
-	Status      core.RunStatus       `in:"query" json:"status,omitempty"`                                                                                              // those alone
-	Agent       string               `in:"query" json:"agent,omitempty"`                                                                                               // those alone
-	Termination core.TerminationType `in:"query" json:"termination,omitempty" schema:"enum=natural_end|behavior_requested|stopped|cancelled|blocked|superseded|error"` // of those that are done
+	Status      core.RunStatus       `in:"query" json:"status,omitempty"`                                                                                              // only runs with this status
+	Agent       string               `in:"query" json:"agent,omitempty"`                                                                                               // only runs of this agent
+	Termination core.TerminationType `in:"query" json:"termination,omitempty" schema:"enum=natural_end|behavior_requested|stopped|cancelled|blocked|superseded|error"` // only finished runs with this termination
 }
 
 type ofOneThread struct {
-	Thread chosenName `in:"query" json:"thread,omitempty"` // that thread's alone
+	Thread chosenName `in:"query" json:"thread,omitempty"` // only runs of this thread
 }
 
 type ofAgent struct {
-	Agent string `in:"path" json:"agent"` // the agent's id
+	Agent string `in:"path" json:"agent"` // id of the agent
 }
 
 type ofRevision struct {
-	Revision uint64 `in:"query" json:"revision,omitempty" schema:"min=0,max=9007199254740991"` // that the state has had; as it stands without
+	Revision uint64 `in:"query" json:"revision,omitempty" schema:"min=0,max=9007199254740991"` // a revision of the state; default is the current one
 }
 
 type sinceRevision struct {
-	Since uint64 `in:"query" json:"since,omitempty" schema:"min=0,max=9007199254740991"` // that the state has had; from the first without. Not with cursor
+	Since uint64 `in:"query" json:"since,omitempty" schema:"min=0,max=9007199254740991"` // only patches after this revision; default is all of them. Not allowed with cursor
 }
 
 type behindEvent struct {
-	After string `in:"query" json:"after,omitempty"` // position of an event of the run: what comes strictly behind it. Not with cursor
+	After string `in:"query" json:"after,omitempty"` // only events after this position. Not allowed with cursor
 }
 
 type childStrategy struct {
-	// What happens to child threads, those that runs of the thread have started. detach
-	// keeps them and is the default; cascade deletes them too; reject refuses the request
-	// with 409 while there is one.
+	// The treatment of child threads, which runs of the thread have started. detach
+	// (default) keeps them. cascade deletes them too. reject refuses the request with 409
+	// while there is one.
 	Children mailbox.Children `in:"query" json:"child_strategy,omitempty" schema:"enum=detach|cascade|reject"`
 }
 
 type keyed struct {
-	// Makes the request safe to send again: the same key and body return the first
-	// result, another body under the key is 409.
+	// Makes the request safe to retry. The same key and body return the first result. The
+	// same key with another body is 409.
 	Key chosenName `in:"header" json:"Idempotency-Key,omitempty"`
 }
 
 type following struct {
-	Last  string `in:"header" json:"Last-Event-ID,omitempty"` // id of the last event that the client has
-	Query string `in:"query" json:"lastEventId,omitempty"`    // the same, for clients that cannot set the header, which counts first
+	Last  string `in:"header" json:"Last-Event-ID,omitempty"` // id of the last event that the client has received
+	Query string `in:"query" json:"lastEventId,omitempty"`    // the same as the header Last-Event-ID, for clients that cannot set it; the header wins
 }
 
-// resuming is what a POST that streams takes when it is sent again.
+// resuming is the position of a streaming POST that is sent again.
 type resuming struct {
-	Last string `in:"header" json:"Last-Event-ID,omitempty"` // id of the last event that the client has of the run; only with the Idempotency-Key of the first request
+	Last string `in:"header" json:"Last-Event-ID,omitempty"` // id of the last event that the client has received; it requires the Idempotency-Key of the first request
 }
 
-// inputMessage is what is said to an agent.
+// inputMessage is a message for an agent.
 type inputMessage struct {
 	ID      optionalName `json:"id,omitempty"`
 	Role    string       `json:"role" schema:"enum=user"`
 	Content inputContent `json:"content"`
 }
 
-// inputContent is a text, or a list of blocks; something of it is a file or not blank.
+// inputContent is a text, or a list of blocks; at least one block is a file or has a
+// visible text.
 type inputContent []inputBlock
 
-// inputBlock is a piece of a text, which has a text alone, or a file, which has a media
-// type and its bytes or its address.
+// inputBlock is a text, or a file with a media type and either data or a URL.
 type inputBlock struct {
 	Type      string  `json:"type" schema:"enum=text|file"`
 	Text      *string `json:"text,omitempty"`
 	MediaType *string `json:"media_type,omitempty"` // such as image/png
 	Data      []byte  `json:"data,omitempty"`
-	URL       *string `json:"url,omitempty"` // absolute, http or https: the provider fetches it
+	URL       *string `json:"url,omitempty"` // absolute http or https URL, which the provider fetches
 	Filename  *string `json:"filename,omitempty"`
 }
 
-// said are the keys of input that all routes take which start a run.
+// said are the keys of input of all routes that start a run.
 type said struct {
-	AgentID  string          `json:"agentId,omitempty" strict:"also=agent_id"` // who runs; the default agent without
-	Messages []inputMessage  `json:"messages,omitempty" schema:"minItems=1"`   // what is said; required but with regenerate_from
-	Mode     mailbox.Mode    `json:"mode,omitempty"`                           // what it does on a busy thread; queue without, and interrupt of what takes something back
-	Request  json.RawMessage `json:"request,omitempty"`                        // for the run's hooks and tools, at most 16 KB
+	AgentID  string          `json:"agentId,omitempty" strict:"also=agent_id"` // the agent; default is the deployment's default agent
+	Messages []inputMessage  `json:"messages,omitempty" schema:"minItems=1"`   // the input; required unless regenerate_from is set
+	Mode     mailbox.Mode    `json:"mode,omitempty"`                           // what the input does on a busy thread; default queue, or interrupt if regenerate_from or replace_message is set
+	Request  json.RawMessage `json:"request,omitempty"`                        // any JSON for the hooks and tools of the run, at most 16 KB
 	queueing
 }
 
-// submitted are those that may take back what the thread has, too.
+// submitted is input that may supersede messages of the thread.
 type submitted struct {
 	said
-	// Says again what the thread was told in the message of this id, or before it if
-	// that is an answer. Whatever stands behind it is taken back.
+	// Id of a message. The run repeats the input with this id or, if the id is a
+	// response's, the input before it. All later messages are superseded.
 	RegenerateFrom *chosenName `json:"regenerate_from,omitempty" strict:"also=regenerateFrom"`
-	// The messages take the place of the one with this id, and of what stands behind it.
+	// Id of a message. The new messages replace it, and all later messages are superseded.
 	ReplaceMessage *chosenName `json:"replace_message,omitempty" strict:"also=replaceMessage"`
 }
 
-// queueing says when a run comes to its turn.
+// queueing is the priority and the earliest start of a run.
 type queueing struct {
-	Priority    *uint8 `json:"priority,omitempty"`                                // 0 opens first, 255 last; 128 without
-	AvailableAt int64  `json:"available_at,omitempty" strict:"min=0"`             // unix milliseconds before which the run does not begin, at most a year ahead; not with delay_ms, nor with the modes steer and interrupt
-	DelayMS     int64  `json:"delay_ms,omitempty" strict:"min=0,max=31536000000"` // the same, from now on
+	Priority    *uint8 `json:"priority,omitempty"`                                // order of queued runs: 0 opens first, 255 last; default 128
+	AvailableAt int64  `json:"available_at,omitempty" strict:"min=0"`             // earliest start in Unix milliseconds, at most one year ahead; not allowed with delay_ms or the modes steer and interrupt
+	DelayMS     int64  `json:"delay_ms,omitempty" strict:"min=0,max=31536000000"` // delay of the start in milliseconds, at most one year; not allowed with available_at
 }
 
 // submission is input for a thread.
@@ -171,14 +171,14 @@ type submission struct {
 	_ struct{} `schema:"{\"if\":{\"required\":[\"messages\"]},\"then\":{\"not\":{\"required\":[\"regenerate_from\"]}},\"else\":{\"required\":[\"regenerate_from\"]},\"dependentRequired\":{\"replace_message\":[\"messages\"]}}"`
 }
 
-// newRun is input for a thread that the body may name; without it is a new one.
+// newRun is input for the thread in the body; without one the run has a new thread.
 type newRun struct {
 	submitted
 	ThreadID optionalName `json:"threadId,omitempty" strict:"also=thread_id"`
 	_        struct{}     `schema:"{\"if\":{\"required\":[\"messages\"]},\"then\":{\"not\":{\"required\":[\"regenerate_from\"]}},\"else\":{\"required\":[\"regenerate_from\",\"threadId\"]},\"dependentRequired\":{\"replace_message\":[\"messages\",\"threadId\"]}}"`
 }
 
-// interruption is what takes the place of what is ended; an empty one ends it alone.
+// interruption is the input after an interrupt; an empty one only ends the runs.
 type interruption struct {
 	submitted
 	_ struct{} `schema:"{\"if\":{\"required\":[\"messages\"]},\"then\":{\"not\":{\"required\":[\"regenerate_from\"]}},\"else\":{\"anyOf\":[{\"required\":[\"regenerate_from\"]},{\"maxProperties\":0}]},\"dependentRequired\":{\"replace_message\":[\"messages\"]},\"properties\":{\"mode\":{\"enum\":[\"interrupt\"]}}}"`
@@ -196,53 +196,52 @@ type anyJSON struct {
 	text *string // of an object that has one; nil: none
 }
 
-// payload is input that is no conversation's.
+// payload is input of a program, as JSON.
 type payload struct {
-	Payload anyJSON `json:"payload" strict:"null"` // of an object its text, if it has one, is what is said; else the JSON itself
+	Payload anyJSON `json:"payload" strict:"null"` // if it is an object with a text, the text is the message; otherwise the JSON is
 	AgentID string  `json:"agentId,omitempty" strict:"also=agent_id"`
 	queueing
 }
 
-// edit is what takes the place of input that no step has read.
+// edit is the replacement of input that no step has read.
 type edit struct {
 	Messages []inputMessage `json:"messages" schema:"minItems=1"`
 }
 
-// fork says where a thread is forked.
+// fork is a request to copy a thread up to a message.
 type fork struct {
-	At       chosenName  `json:"at"`                                         // id of the last message that the fork has
-	ThreadID *chosenName `json:"threadId,omitempty" strict:"also=thread_id"` // of the fork; without it is a new one
+	At       chosenName  `json:"at"`                                         // id of the last message of the fork
+	ThreadID *chosenName `json:"threadId,omitempty" strict:"also=thread_id"` // id of the fork; default is a new id
 }
 
-// decisionBody is what is decided about a call that waits. It names the call or the
-// suspension.
+// decisionBody is a decision on a call that waits. It names the call or the suspension.
 type decisionBody struct {
 	ToolCallID   *string             `json:"tool_call_id,omitempty" strict:"also=toolCallId" schema:"minLength=1"`
 	SuspensionID *string             `json:"suspension_id,omitempty" strict:"also=suspensionId" schema:"minLength=1"`
 	Action       core.DecisionAction `json:"action"`
-	Payload      json.RawMessage     `json:"payload,omitempty"`                              // a person's {"approved": false} cancels, whatever the action says
-	Reason       string              `json:"reason,omitempty"`                               // for the model
-	DecisionID   optionalName        `json:"decision_id,omitempty" strict:"also=decisionId"` // the same again does nothing; made of what the decision says without
-	Remember     core.Remember       `json:"remember,omitempty"`                             // for how long a person's answer to a request for permission holds
-	RememberAs   core.RememberAs     `json:"remember_as,omitempty" strict:"also=rememberAs"` // what it holds for; with remember run or thread alone
+	Payload      json.RawMessage     `json:"payload,omitempty"`                              // data for the call. If a person must decide, {"approved": false} cancels with any action
+	Reason       string              `json:"reason,omitempty"`                               // text that the model reads after a cancel
+	DecisionID   optionalName        `json:"decision_id,omitempty" strict:"also=decisionId"` // id for safe retries; default is derived from the content of the decision
+	Remember     core.Remember       `json:"remember,omitempty"`                             // how long a permission holds
+	RememberAs   core.RememberAs     `json:"remember_as,omitempty" strict:"also=rememberAs"` // what the permission covers; only with remember run or thread
 	_            struct{}            `schema:"{\"if\":{\"required\":[\"tool_call_id\"]},\"then\":{\"not\":{\"required\":[\"suspension_id\"]}},\"else\":{\"required\":[\"suspension_id\"]},\"dependentSchemas\":{\"remember_as\":{\"required\":[\"remember\"],\"properties\":{\"remember\":{\"enum\":[\"run\",\"thread\"]}}}}}"`
 }
 
-// making is a thread that nothing was said on yet.
+// making is a new thread without messages.
 type making struct {
-	ThreadID optionalName `json:"threadId,omitempty" strict:"also=thread_id"` // without it is a new one
+	ThreadID optionalName `json:"threadId,omitempty" strict:"also=thread_id"` // id of the thread; default is a new id
 	describing
 }
 
-// described is what changes of what is said of a thread: one of the two at least.
+// described is a change of a thread's title, metadata or both.
 type described struct {
 	describing
 }
 
-// describing is what is said of a thread.
+// describing is the title and the metadata of a thread.
 type describing struct {
-	Title    titleText      `json:"title,omitzero" strict:"null"`     // one line; null takes it away
-	Metadata metadataObject `json:"metadata,omitempty" strict:"null"` // at most 64 keys and 16 KB; null takes it away
+	Title    titleText      `json:"title,omitzero" strict:"null"`     // one line; null removes it
+	Metadata metadataObject `json:"metadata,omitempty" strict:"null"` // at most 64 keys and 16 KB; null removes it
 }
 
 // threadCancelled is the body of a 202 for a cancel of a thread's run.
@@ -266,5 +265,5 @@ type edited struct {
 
 // active is the body of a 200 for the open run of a thread.
 type active struct {
-	Run *core.Run `json:"active_run"` // null: none
+	Run *core.Run `json:"active_run"` // null: no run is open
 }

@@ -14,28 +14,28 @@ import (
 type threadState struct {
 	ThreadID string          `json:"thread_id"`
 	Revision uint64          `json:"revision"`
-	RunID    core.ID         `json:"run_id,omitzero"` // whose values are under run
-	State    json.RawMessage `json:"state"`           // {"thread": {KEY: VALUE}, "run": {KEY: VALUE}}
+	RunID    core.ID         `json:"run_id,omitzero"` // the run of the values under run
+	State    json.RawMessage `json:"state"`           // an object {"thread": {KEY: VALUE}, "run": {KEY: VALUE}}
 }
 
-// statePatch is what one record has changed.
+// statePatch is the change of the state by one record.
 type statePatch struct {
-	Revision uint64          `json:"revision"` // of the state behind it
+	Revision uint64          `json:"revision"` // revision of the state after the patch
 	RunID    core.ID         `json:"run_id"`
 	Step     int             `json:"step,omitempty"`
-	At       int64           `json:"at,omitempty"`      // unix milliseconds
-	NewRun   bool            `json:"new_run,omitempty"` // what stood under run has ended first: it is {} then
-	Reverts  bool            `json:"reverts,omitempty"` // it takes back what superseded messages had changed
+	At       int64           `json:"at,omitempty"`      // Unix milliseconds
+	NewRun   bool            `json:"new_run,omitempty"` // a new run started: clear the values under run before the patch
+	Reverts  bool            `json:"reverts,omitempty"` // the patch reverts changes of superseded messages
 	Patch    json.RawMessage `json:"patch"`             // JSON Patch (RFC 6902)
 }
 
-// statePatches is a page of them, oldest first.
+// statePatches is a page of changes of the state, oldest first.
 type statePatches struct {
 	ThreadID   string       `json:"thread_id"`
 	Patches    []statePatch `json:"patches"`
 	HasMore    bool         `json:"has_more"`
-	NextCursor *string      `json:"next_cursor"` // null: there is no more
-	Limit      int          `json:"limit"`       // how many it has at most: the limit that was asked for, clamped to 1 to 200; 50 without
+	NextCursor *string      `json:"next_cursor"` // null: this is the last page
+	Limit      int          `json:"limit"`       // the requested limit, clamped to 1 to 200; default 50
 }
 
 func (a *api) getState(w http.ResponseWriter, r *http.Request, id core.Identity) error {

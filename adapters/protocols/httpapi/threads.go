@@ -15,23 +15,23 @@ type threadInfo struct {
 	ThreadID     string          `json:"thread_id"`
 	Title        string          `json:"title,omitempty"`
 	Owner        string          `json:"owner,omitempty"`
-	Parent       string          `json:"parent_thread_id,omitempty"` // the thread whose call has started the last run
-	AgentID      string          `json:"agent_id,omitempty"`         // of the last run that has ended or waits, or of the input that made the thread
-	ActiveRun    *activeRun      `json:"active_run"`                 // null: none
+	Parent       string          `json:"parent_thread_id,omitempty"` // the thread whose tool call started the last run
+	AgentID      string          `json:"agent_id,omitempty"`         // the agent of the last run that ended or waits, or else of the first input
+	ActiveRun    *activeRun      `json:"active_run"`                 // null: no run is open
 	Queued       int             `json:"queued"`
-	Delayed      int             `json:"delayed,omitempty"` // runs that were submitted for later and have not opened
+	Delayed      int             `json:"delayed,omitempty"` // number of delayed runs that have not opened
 	Messages     int             `json:"messages"`
-	CreatedAt    int64           `json:"created_at,omitempty"`    // unix milliseconds
-	LastActivity int64           `json:"last_activity,omitempty"` // unix milliseconds: it was made, or a run of it ended or began to wait
+	CreatedAt    int64           `json:"created_at,omitempty"`    // Unix milliseconds
+	LastActivity int64           `json:"last_activity,omitempty"` // Unix milliseconds of the creation, or of the last time that a run ended or started to wait
 	Metadata     json.RawMessage `json:"metadata,omitempty"`      // an object
 }
 
 // threadSummary is a thread in a list of summaries.
 type threadSummary struct {
 	threadInfo
-	Asked   string        `json:"asked,omitempty"`   // how the input of the last run begins, or that which made the thread, at most 200 characters
-	Excerpt string        `json:"excerpt,omitempty"` // how what the last run answered begins, at most 200 characters
-	LastRun *core.LastRun `json:"last_run"`          // null: none has ended or waits
+	Asked   string        `json:"asked,omitempty"`   // start of the last run's input, or of the first input; at most 200 characters
+	Excerpt string        `json:"excerpt,omitempty"` // start of the last run's response; at most 200 characters
+	LastRun *core.LastRun `json:"last_run"`          // null: no run has ended or waits
 }
 
 type activeRun struct {
@@ -50,19 +50,20 @@ func infoOf(t host.Thread) threadInfo {
 	return info
 }
 
-// threadList is a page of threads, and threadSummaries one of summaries.
+// threadList is a page of threads.
 type threadList struct {
 	Threads    []threadInfo `json:"threads"`
 	HasMore    bool         `json:"has_more"`
-	NextCursor *string      `json:"next_cursor"` // null: there is no more
-	Limit      int          `json:"limit"`       // how many it has at most: the limit that was asked for, clamped to 1 to 200; 50 without
+	NextCursor *string      `json:"next_cursor"` // null: this is the last page
+	Limit      int          `json:"limit"`       // the requested limit, clamped to 1 to 200; default 50
 }
 
+// threadSummaries is a page of summaries of threads.
 type threadSummaries struct {
 	Threads    []threadSummary `json:"threads"`
 	HasMore    bool            `json:"has_more"`
-	NextCursor *string         `json:"next_cursor"` // null: there is no more
-	Limit      int             `json:"limit"`       // how many it has at most: the limit that was asked for, clamped to 1 to 200; 50 without
+	NextCursor *string         `json:"next_cursor"` // null: this is the last page
+	Limit      int             `json:"limit"`       // the requested limit, clamped to 1 to 200; default 50
 }
 
 // getThreads lists threads without what summaries have besides.

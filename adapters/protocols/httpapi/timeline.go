@@ -10,42 +10,42 @@ import (
 	"github.com/reveille-run/reveille/core/host"
 )
 
-// runStep is the wire form of a step of a run. Times are unix milliseconds.
+// runStep is a step of a run. Times are Unix milliseconds.
 type runStep struct {
 	Step      int             `json:"step"`
 	MessageID string          `json:"message_id,omitempty"`
 	BeganAt   int64           `json:"began_at,omitempty"`
-	SaidAt    int64           `json:"said_at,omitempty"`  // its turn was whole
-	EndedAt   int64           `json:"ended_at,omitempty"` // its last result was there
-	Open      bool            `json:"open,omitempty"`     // calls of it have no result yet
+	SaidAt    int64           `json:"said_at,omitempty"`  // time at which the response was complete
+	EndedAt   int64           `json:"ended_at,omitempty"` // time of the last tool result
+	Open      bool            `json:"open,omitempty"`     // some calls have no result yet
 	Model     string          `json:"model,omitempty"`
 	Stop      core.StopReason `json:"stop_reason,omitempty"`
 	Usage     *core.Usage     `json:"usage,omitempty"`
-	Duration  int64           `json:"duration_ms,omitempty"` // of the calls of the model whose words it has
-	Retries   int             `json:"retries,omitempty"`     // calls of the model that failed before
-	Shown     *stepWindow     `json:"shown,omitempty"`       // what the model was shown of the thread
+	Duration  int64           `json:"duration_ms,omitempty"` // duration of the model calls that contributed to the response
+	Retries   int             `json:"retries,omitempty"`     // number of failed model calls before the response
+	Shown     *stepWindow     `json:"shown,omitempty"`       // the part of the thread in the model's request
 	Text      string          `json:"text,omitempty"`
 	Reasoning string          `json:"reasoning,omitempty"`
-	Failed    *stepFailure    `json:"failed,omitempty"` // its inference failed for good, and the run went on
+	Failed    *stepFailure    `json:"failed,omitempty"` // the inference failed permanently, and the run continued
 	Calls     []stepCall      `json:"calls,omitempty"`
-	Revision  uint64          `json:"revision,omitempty"` // of the state behind it, where it has changed that
-	Totals    *stepTotals     `json:"totals,omitempty"`   // of the run, with this step
+	Revision  uint64          `json:"revision,omitempty"` // revision of the state after the step, if the step changed the state
+	Totals    *stepTotals     `json:"totals,omitempty"`   // totals of the run up to this step
 }
 
 type stepFailure struct {
 	Reason string `json:"reason"`
 	Detail string `json:"detail,omitempty"`
-	Calls  int    `json:"calls,omitempty"` // of the model that failed
+	Calls  int    `json:"calls,omitempty"` // number of failed model calls
 }
 
-// stepWindow says what a model was shown of the thread, by sequences of its log.
+// stepWindow is the part of the thread in a model's request, by sequences of its log.
 type stepWindow struct {
-	First     uint64 `json:"first,omitempty"`     // the oldest message; what is before it was left out; absent: nothing was
-	Opening   uint64 `json:"opening,omitempty"`   // what the run was asked, shown all the same
-	Shortened uint64 `json:"shortened,omitempty"` // large results before it were shortened
-	Summary   uint64 `json:"summary,omitempty"`   // a summary stood for what was said up to it
-	Estimate  int    `json:"estimate,omitempty"`  // of the request, in tokens
-	Tokens    int    `json:"tokens,omitempty"`    // of the request, as the provider counts them
+	First     uint64 `json:"first,omitempty"`     // the oldest message in the request; absent: all messages
+	Opening   uint64 `json:"opening,omitempty"`   // the input of the run, included although it is older than first
+	Shortened uint64 `json:"shortened,omitempty"` // large results before this message were shortened
+	Summary   uint64 `json:"summary,omitempty"`   // a summary replaced the messages up to this one
+	Estimate  int    `json:"estimate,omitempty"`  // estimated tokens of the request
+	Tokens    int    `json:"tokens,omitempty"`    // tokens of the request, as the provider counts them
 }
 
 // stepCall is a tool call of a step.
@@ -53,14 +53,14 @@ type stepCall struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
-	Status    string          `json:"status"` // of its result; without one new, running, suspended, resuming or cancelling
+	Status    string          `json:"status"` // status of the result; without a result new, running, suspended, resuming or cancelling
 	IsError   bool            `json:"is_error,omitempty"`
 	Result    json.RawMessage `json:"result,omitempty"`  // any JSON
-	Message   string          `json:"message,omitempty"` // what the model reads instead
+	Message   string          `json:"message,omitempty"` // text that the model reads instead of the result
 	BeganAt   int64           `json:"began_at,omitempty"`
 	EndedAt   int64           `json:"ended_at,omitempty"`
 	Duration  int64           `json:"duration_ms,omitempty"`
-	Decision  string          `json:"decision_id,omitempty"` // that the result follows
+	Decision  string          `json:"decision_id,omitempty"` // the decision that led to the result
 }
 
 type stepTotals struct {
@@ -74,8 +74,8 @@ type runSteps struct {
 	ThreadID   string    `json:"thread_id"`
 	Steps      []runStep `json:"steps"`
 	HasMore    bool      `json:"has_more"`
-	NextCursor *string   `json:"next_cursor"` // null: there is no more
-	Limit      int       `json:"limit"`       // how many it has at most: the limit that was asked for, clamped to 1 to 200; 50 without
+	NextCursor *string   `json:"next_cursor"` // null: this is the last page
+	Limit      int       `json:"limit"`       // the requested limit, clamped to 1 to 200; default 50
 }
 
 func (a *api) getSteps(w http.ResponseWriter, r *http.Request, id core.Identity) error {
@@ -136,7 +136,7 @@ func stepOf(s host.Step) runStep {
 	return step
 }
 
-// placedEvent is an event with its place, which is the id of a stream's frame.
+// placedEvent is an event with its position, which is the id of its frame in a stream.
 type placedEvent struct {
 	Position string `json:"position"`
 	core.Event
@@ -145,9 +145,9 @@ type placedEvent struct {
 // eventList is a page of a run's events.
 type eventList struct {
 	Events     []placedEvent `json:"events"`
-	HasMore    bool          `json:"has_more"`    // more are committed now
-	NextCursor *string       `json:"next_cursor"` // null: there is no more now; a run that is not over goes on behind the last
-	Limit      int           `json:"limit"`       // how many it has at most: the limit that was asked for, clamped to 1 to 200; 50 without
+	HasMore    bool          `json:"has_more"`    // more events are committed now
+	NextCursor *string       `json:"next_cursor"` // null: no more events are committed now; an open run may add some later
+	Limit      int           `json:"limit"`       // the requested limit, clamped to 1 to 200; default 50
 }
 
 func (a *api) getEvents(w http.ResponseWriter, r *http.Request, id core.Identity) error {

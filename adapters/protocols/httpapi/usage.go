@@ -20,7 +20,7 @@ type usageReport struct {
 	Rows []usageRow `json:"rows"`
 }
 
-// figure is what was used, told apart by how that is known.
+// figure is a measured amount and an estimated one.
 type figure struct {
 	Metered   float64 `json:"metered"`
 	Estimated float64 `json:"estimated"`
@@ -31,8 +31,7 @@ func hundredths(metered, estimated int64) figure {
 	return figure{float64(metered) / 100, float64(estimated) / 100}
 }
 
-// usageRow is the wire form of a row. Those of the first six are there that the report
-// goes by.
+// usageRow is a row of a report. It has those of the first six that the report groups by.
 type usageRow struct {
 	Day            *string    `json:"day,omitempty"`
 	User           *string    `json:"user,omitempty"`
@@ -52,12 +51,12 @@ type usageRow struct {
 	WriteUnits     figure     `json:"write_units"`
 	ReadUnits      figure     `json:"read_units"`
 	QueueRequests  figure     `json:"queue_requests"`
-	ModelCost      *core.USD  `json:"model_cost_usd"` // null: a model has no price
+	ModelCost      *core.USD  `json:"model_cost_usd"` // null: the price of a model is unknown
 	UnpricedModels []string   `json:"unpriced_models"`
-	CloudCost      *core.USD  `json:"cloud_cost_usd"` // null: not known here
+	CloudCost      *core.USD  `json:"cloud_cost_usd"` // null: the costs of the cloud are unknown
 }
 
-// usedTokens are always all there.
+// usedTokens are counts of tokens, which a row always has.
 type usedTokens struct {
 	Input      int `json:"input"`
 	Output     int `json:"output"`

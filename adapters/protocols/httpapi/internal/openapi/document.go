@@ -89,9 +89,9 @@ const (
 	streamType = "text/event-stream"
 )
 
-const about = "The native routes. Bodies are decoded strictly: an unknown, repeated or misplaced key is refused. " +
-	"A body has at most 1 MB and is nested at most 64 deep. A refusal is {\"error\": text, \"code\": code}: the code is for programs and never changes its meaning. " +
-	"What belongs to another user or tenant is 404, like what does not exist. The protocols that are mounted beside these routes have documents of their own."
+const about = "The native routes of Reveille. Request bodies are decoded strictly: an unknown, repeated or misplaced key is refused. " +
+	"A body has at most 1 MB and at most 64 levels of nesting. An error response is {\"error\": text, \"code\": code}. Programs use the code, whose meaning never changes. " +
+	"Records of another user or tenant are 404, like records that do not exist. This document does not describe the protocols that are mounted next to these routes."
 
 // Document is the OpenAPI document of routes. Root is the module's folder, whose sources
 // say what types and fields are. problem stands for the body of every refusal.
@@ -106,8 +106,8 @@ func Document(root string, routes []Route, problem any) ([]byte, error) {
 		Security: []map[string][]string{{"bearer": {}}, {"signature": {}}, {}},
 		Paths:    map[string]map[string]*operation{},
 		Components: components{Schemas: s.components, Responses: s.responses, Links: links(routes), SecuritySchemes: map[string]securityScheme{
-			"bearer":    {Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "a token of the configured issuer (REVEILLE_AUTH jwt or gateway)"},
-			"signature": {Type: "apiKey", In: "header", Name: "Authorization", Description: "AWS Signature Version 4 (REVEILLE_AUTH iam)"},
+			"bearer":    {Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "A token of the configured issuer (REVEILLE_AUTH jwt or gateway)."},
+			"signature": {Type: "apiKey", In: "header", Name: "Authorization", Description: "AWS Signature Version 4 (REVEILLE_AUTH iam)."},
 		}},
 	}
 	for _, route := range routes {
@@ -131,8 +131,7 @@ func Document(root string, routes []Route, problem any) ([]byte, error) {
 }
 
 func (s *schemas) operation(r Route, links map[string]link) (*operation, error) {
-	summary, _, _ := strings.Cut(r.Text, ";")
-	o := &operation{OperationID: r.Name, Summary: summary, Description: r.Text, Responses: map[string]response{}}
+	o := &operation{OperationID: r.Name, Summary: summary(r.Text), Description: r.Text, Responses: map[string]response{}}
 	if r.Open {
 		o.Security = &[]map[string][]string{}
 	}
@@ -174,7 +173,7 @@ func (s *schemas) answer(o *operation, a Answer) error {
 	}
 	if a.Stream {
 		kind = streamType
-		made.Description = "server-sent events, each of this schema: its data is the JSON of one, its id the event's position"
+		made.Description = "Server-sent events of this schema. The data of each is the JSON of an event, and the id is its position."
 		schema = &jsonschema.Schema{
 			Type: "object", Required: []string{"data"}, PropertyOrder: []string{"id", "data"},
 			Properties: map[string]*jsonschema.Schema{

@@ -27,13 +27,19 @@ type sampleBody struct {
 	_      struct{}       `schema:"{\"oneOf\":[{\"required\":[\"status\"]}]}"`
 }
 
-func TestARouteInTheTable(t *testing.T) {
-	got := table([]Route{{
-		Method: "POST", Path: "/v1/a/{thread}", Text: "does a | b", Takes: []any{sample{}}, Body: sampleBody{}, Empty: true,
-		Answers: []Answer{{Status: 200, Stream: true}, {Status: 202, Text: "else", Body: core.Usage{}}},
-	}})
-	want := "| route | response |\n|---|---|\n" +
-		"| `POST /v1/a/{thread}?limit` `{says, status?, when?, usage}` or without a body | 200 as SSE, 202 `{input?, output?, cache_read?, cache_write?, reasoning?}` (else): does a \\| b |\n"
+func TestARouteInTheBlock(t *testing.T) {
+	got := block([]Route{{
+		Method: "POST", Path: "/v1/runs/{thread}", Text: "Do a | b. It takes c.", Takes: []any{sample{}}, Body: sampleBody{}, Empty: true,
+		Answers: []Answer{{Status: 200, Stream: true}, {Status: 202, Text: "Otherwise", Body: core.Usage{}}, {Status: 204}},
+		Refuses: []Refusal{{400, core.CodeInvalid}, {410, core.CodeDeleted}},
+	}, {Method: "GET", Path: "/a_b.json", Text: "Get it.", Answers: []Answer{{Status: 200, Raw: true}}, Refuses: []Refusal{{400, core.CodeInvalid}}}})
+	want := "\n### Runs\n\n| Route | Purpose |\n|---|---|\n" +
+		"| [`POST /v1/runs/{thread}`](#post-v1runsthread) | Do a \\| b |\n" +
+		"\n#### `POST /v1/runs/{thread}`\n\nDo a | b. It takes c.\n\n" +
+		"- Query: `limit`\n- Body, optional: `{says, status?, when?, usage}`\n- 200: server-sent events\n" +
+		"- 202 (Otherwise): `{input?, output?, cache_read?, cache_write?, reasoning?}`\n- 204: no body\n- Error codes: `deleted`\n" +
+		"\n### Other routes\n\n| Route | Purpose |\n|---|---|\n| [`GET /a_b.json`](#get-a_bjson) | Get it |\n" +
+		"\n#### `GET /a_b.json`\n\nGet it.\n\n- 200: JSON\n\n"
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Error(diff)
 	}
@@ -41,7 +47,7 @@ func TestARouteInTheTable(t *testing.T) {
 
 func TestWhatATagNarrows(t *testing.T) {
 	narrowed := func(tag string) string {
-		schema := jsonschema.Schema{Description: "how many"}
+		schema := jsonschema.Schema{Description: "How many."}
 		if err := narrow(&schema, tag); err != nil {
 			return err.Error()
 		}
@@ -52,11 +58,11 @@ func TestWhatATagNarrows(t *testing.T) {
 		return string(text)
 	}
 	for tag, want := range map[string]string{
-		"":                        `{"description":"how many"}`,
-		"min=1,max=200":           `{"description":"how many","minimum":1,"maximum":200}`,
-		"minLength=1,maxLength=9": `{"description":"how many","minLength":1,"maxLength":9}`,
-		"enum=a|b,also=many":      `{"description":"how many; also called many","enum":["a","b"]}`,
-		"minItems=1":              `{"description":"how many","minItems":1}`,
+		"":                        `{"description":"How many."}`,
+		"min=1,max=200":           `{"description":"How many.","minimum":1,"maximum":200}`,
+		"minLength=1,maxLength=9": `{"description":"How many.","minLength":1,"maxLength":9}`,
+		"enum=a|b,also=many":      `{"description":"How many. Also accepted as many.","enum":["a","b"]}`,
+		"minItems=1":              `{"description":"How many.","minItems":1}`,
 		"minimum=1":               `the tag has the unknown key "minimum"`,
 		"min=one":                 `strconv.ParseFloat: parsing "one": invalid syntax`,
 	} {
@@ -66,14 +72,14 @@ func TestWhatATagNarrows(t *testing.T) {
 	}
 }
 
-func TestTheTableHasAPlaceInTheReadme(t *testing.T) {
-	for _, readme := range []string{"", tableBegins, tableEnds + tableBegins} {
-		if got, err := Table([]byte(readme), nil); err == nil {
-			t.Errorf("%q became %q", readme, got)
+func TestTheBlockHasAPlaceInTheDocument(t *testing.T) {
+	for _, document := range []string{"", blockStarts, blockEnds + blockStarts} {
+		if got, err := Block([]byte(document), nil); err == nil {
+			t.Errorf("%q became %q", document, got)
 		}
 	}
-	got, err := Table([]byte("a\n"+tableBegins+"old\n"+tableEnds+"b\n"), nil)
-	if want := "a\n" + tableBegins + "| route | response |\n|---|---|\n" + tableEnds + "b\n"; err != nil || string(got) != want {
+	got, err := Block([]byte("a\n"+blockStarts+"old\n"+blockEnds+"b\n"), nil)
+	if want := "a\n" + blockStarts + "\n" + blockEnds + "b\n"; err != nil || string(got) != want {
 		t.Errorf("got %q, error %v", got, err)
 	}
 }

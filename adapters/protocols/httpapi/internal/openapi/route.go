@@ -2,15 +2,15 @@ package openapi
 
 import "github.com/reveille-run/reveille/core"
 
-// Route is what is documented of a route. The zero values of types stand for their shapes:
-// the keys that a decoder takes, or those that an encoder writes.
+// Route is a route as it is documented. The zero value of a type gives its shape: the keys
+// that a decoder accepts, or those that an encoder writes.
 type Route struct {
 	Method, Path string // Path with {thread}, {run} and so on, as http.ServeMux has it
 	Name         string // of the operation, unique
-	Text         string // CommonMark: what it does, one sentence or more, the first without end
+	Text         string // sentences of CommonMark; the first is the summary
 	Open         bool   // it needs no identity
-	// Takes are structs of parameters: a field's tag "in" says where it stands (path,
-	// query or header), its tag "json" how it is called.
+	// Takes are structs of parameters: a field's tag "in" is its place (path, query or
+	// header), its tag "json" its name.
 	Takes   []any
 	Body    any  // nil: none, or {}
 	Empty   bool // Body may be missing
@@ -18,7 +18,7 @@ type Route struct {
 	Refuses []Refusal // of each status and code
 }
 
-// Answer is a response that is no refusal.
+// Answer is a successful response.
 type Answer struct {
 	Status int
 	Text   string // when, if not always

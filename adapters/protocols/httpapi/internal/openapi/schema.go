@@ -98,7 +98,7 @@ func (s *schemas) content(t reflect.Type) (*jsonschema.Schema, error) {
 
 // anything is the schema of any JSON. An empty one would be written as true, which
 // generators of clients do not read.
-func anything() *jsonschema.Schema { return &jsonschema.Schema{Description: "any JSON"} }
+func anything() *jsonschema.Schema { return &jsonschema.Schema{Description: "Any JSON."} }
 
 func never() *jsonschema.Schema { return &jsonschema.Schema{Not: &jsonschema.Schema{}} }
 
@@ -143,6 +143,14 @@ func exported(text string) string {
 		return ""
 	}
 	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// sentence begins with a capital letter and ends with a full stop.
+func sentence(text string) string {
+	if !strings.HasSuffix(text, ".") {
+		text += "."
+	}
+	return exported(text)
 }
 
 // property is a field as it stands in JSON.
@@ -219,7 +227,7 @@ func (s *schemas) field(of reflect.Type, f reflect.StructField) (*jsonschema.Sch
 		return nil, err
 	}
 	if text := texts.fields[of.Name()+"."+f.Name]; text != "" {
-		made.Description = text
+		made.Description = sentence(text)
 	}
 	if err := narrow(made, f.Tag.Get("schema")); err != nil {
 		return nil, err
@@ -243,7 +251,7 @@ func narrow(s *jsonschema.Schema, tag string) error {
 				s.Enum = append(s.Enum, one)
 			}
 		case "also":
-			s.Description, err = strings.TrimPrefix(s.Description+"; also called "+value, "; "), nil
+			s.Description, err = strings.TrimSpace(s.Description+" Also accepted as "+value+"."), nil
 		case "null": // the type says so
 			err = nil
 		case "pattern":
