@@ -8,7 +8,7 @@ import (
 
 // Anonymous accepts every request as the given tenant, with no user. It is for
 // REVEILLE_AUTH=none, which outside a developer's machine opens the server to
-// everybody who reaches it.
+// every client that reaches it.
 func Anonymous(tenant string) func(*http.Request) (core.Identity, error) {
 	return func(*http.Request) (core.Identity, error) { return core.Identity{Tenant: tenant}, nil }
 }

@@ -17,10 +17,9 @@ const (
 
 // CORS lets pages of these origins call h, such as "https://app.example": exact
 // origins only, since "*" allows no Authorization header. It responds to their
-// preflights itself, so before anybody is authenticated, who sends no
-// credentials with them. To other origins it says nothing, and their browsers
-// keep the response from the page. It must not stand behind a front end that
-// adds these headers too: a doubled header is a refusal.
+// preflights itself, before authentication, since a preflight has no credentials. For other
+// origins it sets no header, and their browsers keep the response from the page. A front
+// end before it must not add these headers too: browsers refuse a doubled header.
 func CORS(origins []string, h http.Handler) http.Handler {
 	if len(origins) == 0 {
 		return h

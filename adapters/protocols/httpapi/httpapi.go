@@ -12,17 +12,17 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 )
 
-// Options configures [New]. Its zero value is of use, but for Authenticate.
+// Options configures [New]. Every field but Authenticate may be zero.
 type Options struct {
-	// Authenticate says who sent a request, from verified claims. An error is
-	// refused with 401 unless it has another code. nil refuses every request.
+	// Authenticate returns the identity of a request's caller, from verified claims. An
+	// error is refused with 401 unless it has another code. nil refuses every request.
 	Authenticate func(*http.Request) (core.Identity, error)
 
 	// Mounts are the protocols' handlers by ServeMux pattern, such as
 	// "/v1/ai-sdk/". They find the identity in the context.
 	Mounts map[string]http.Handler
 
-	// Buffered says that the transport cannot stream: a native route that starts a run
+	// Buffered is set if the transport cannot stream: a native route that starts a run then
 	// queues it and responds with 202 and the address of its stream.
 	Buffered bool
 	// StreamURL is put before the path of a stream in those responses: the address of the
@@ -30,11 +30,11 @@ type Options struct {
 	StreamURL string
 	Log       *slog.Logger // nil: slog.Default()
 
-	// UsageReaders are users who are shown what everybody of their tenant has used, and not
-	// their own alone; "*" is every user.
+	// UsageReaders are the users who get the usage report of their whole tenant; others get
+	// their own. "*" is every user.
 	UsageReaders []string
-	// MaxRequests is how many requests the transport has under way at a time, which clients
-	// are told; 0: it has no bound of its own. The transport keeps it.
+	// MaxRequests is the transport's limit of concurrent requests, for clients to read; 0:
+	// no limit. The transport enforces it.
 	MaxRequests int
 }
 

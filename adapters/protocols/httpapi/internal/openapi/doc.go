@@ -4,7 +4,7 @@
 //
 //	go generate ./adapters/protocols/httpapi
 //
-// A schema comes from a Go type (schema.go). Its descriptions and the values of its enums
+// A schema is made from a type of Go (schema.go). Its descriptions and the values of its enums
 // come from the type's source (source.go), so that a field is described once. Only tests
 // link this package.
 package openapi

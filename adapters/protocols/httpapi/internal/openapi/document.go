@@ -94,7 +94,7 @@ const about = "The native routes of Reveille. Request bodies are decoded strictl
 	"Records of another user or tenant are 404, like records that do not exist. This document does not describe the protocols that are mounted next to these routes."
 
 // Document is the OpenAPI document of routes. Root is the module's folder, whose sources
-// say what types and fields are. problem stands for the body of every refusal.
+// describe types and fields. problem is the body of every error response.
 func Document(root string, routes []Route, problem any) ([]byte, error) {
 	s := &schemas{
 		problem:    reflect.TypeOf(problem),
