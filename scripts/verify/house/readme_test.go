@@ -64,19 +64,3 @@ func TestTheReadmeListsTheVariables(t *testing.T) {
 		t.Errorf("README.md lists other variables than package settings (-settings +README):\n%s", diff)
 	}
 }
-
-// TestTheReadmeNamesWhatExists looks up every file and make target in it.
-func TestTheReadmeNamesWhatExists(t *testing.T) {
-	readme, makefile := read(t, "README.md"), read(t, "Makefile")
-	path := regexp.MustCompile("`((?:functions|core|adapters|scripts|events)/[a-z0-9_/.]+)`")
-	for _, m := range path.FindAllStringSubmatch(readme, -1) {
-		if _, err := os.Stat(filepath.Join(root(t), m[1])); err != nil {
-			t.Error(err)
-		}
-	}
-	for _, m := range regexp.MustCompile("`make ([a-z-]+)`|(?m:^make ([a-z-]+) )").FindAllStringSubmatch(readme, -1) {
-		if target := m[1] + m[2]; !strings.Contains(makefile, "\n"+target+":") {
-			t.Errorf("there is no make %s", target)
-		}
-	}
-}
