@@ -50,6 +50,37 @@ func TestThePromisesNameTheirTests(t *testing.T) {
 	}
 }
 
+// TestTheDocumentOfPromisesNamesItsTests: each promise of core/promises.md has a line of
+// evidence with tests that exist.
+func TestTheDocumentOfPromisesNamesItsTests(t *testing.T) {
+	text := read(t, "core/promises.md")
+	_, promised, _ := strings.Cut(text, "\n## Promised\n")
+	promised, _, _ = strings.Cut(promised, "\n## ")
+	_, evidence, found := strings.Cut(text, "\n## Evidence\n")
+	promises := regexp.MustCompile(`(?m)^- \*\*([^*]+)\.\*\*`).FindAllStringSubmatch(promised, -1)
+	if !found || len(promises) < 10 {
+		t.Fatalf("core/promises.md has %d promises, want its sections Promised and Evidence", len(promises))
+	}
+	shown, rows := shownBy(t), map[string]bool{}
+	for _, row := range regexp.MustCompile("(?m)^\\| ([^|]+) \\| (`[^|]+`) \\|$").FindAllStringSubmatch(evidence, -1) {
+		rows[row[1]] = true
+		for _, name := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[2], -1) {
+			if !shown[name[1]] {
+				t.Errorf("%s: test %s does not exist", row[1], name[1])
+			}
+		}
+	}
+	for _, promise := range promises {
+		if !rows[promise[1]] {
+			t.Errorf("the promise %q has no tests under Evidence", promise[1])
+		}
+		delete(rows, promise[1])
+	}
+	for row := range rows {
+		t.Errorf("the evidence %q has no promise", row)
+	}
+}
+
 // shownBy lists all tests, and the clauses of storetest.
 func shownBy(t *testing.T) map[string]bool {
 	t.Helper()
