@@ -15,7 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// What limits cost a run: README's table says so. Each call is one request, and one more
+// The cost of limits: functions/guides/usage-and-limits.md has this table. Each call is one request, and one more
 // unit for about seven runs more of the tenant that are under way at the same time.
 func TestWhatLimitsCost(t *testing.T) {
 	maker, table := client(t)

@@ -13,7 +13,7 @@ func parts() (reveille.Parts, error) {
 	return demo.Parts(reveille.Models{demo.Model: {Model: model.None{}}})
 }
 
-// What README.md shows.
+// The sample of functions/guides/testing.md.
 func TestCrashes(t *testing.T) {
 	reveilletest.Crashes{Parts: parts, Scenarios: []reveilletest.Scenario{ // parts: func() (reveille.Parts, error)
 		{Name: "approved", Person: []reveilletest.Act{
