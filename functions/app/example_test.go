@@ -7,7 +7,7 @@ import (
 	"github.com/reveille-run/reveille/core/reveille"
 )
 
-// A tool, as README.md shows it.
+// A tool, as the guide to tools shows it.
 func Example() {
 	weather := reveille.NewTool(reveille.ToolSpec{Name: "weather", Description: "Tells the weather of a city.", ReadOnly: true},
 		func(ctx context.Context, call reveille.Call, a struct {

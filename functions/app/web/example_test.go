@@ -19,7 +19,7 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
-// site is a page of one's own before the routes, as README.md shows it.
+// site adds a page to the routes, as functions/README.md shows it.
 func site(o web.Options) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", web.Handler(o))
@@ -39,7 +39,7 @@ type nobody struct{}
 
 func (nobody) Wake(context.Context, core.WakeUp, time.Duration) error { return nil }
 
-// A page of one's own, and the routes behind it.
+// A page, and the routes of the deployment.
 func Example() {
 	e := env.System()
 	bound, err := binding.Bind(e, settings.Settings{})

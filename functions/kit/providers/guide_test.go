@@ -119,7 +119,7 @@ func TestTheGuidesCommandsReachTheirModels(t *testing.T) {
 // TestTheGuidesTableHasEachProvider: what a provider can do is written by hand. The catalog
 // knows each model that is a default, and its price.
 func TestTheGuidesTableHasEachProvider(t *testing.T) {
-	_, table, _ := strings.Cut(guide(t), "\n| Provider | Streams |")
+	_, table, _ := strings.Cut(guide(t), "\n| Provider | Tools |")
 	table, _, _ = strings.Cut(table, "\n\n")
 	for _, p := range settings.Providers() {
 		if p.ID != "scripted" && !regexp.MustCompile("(?m)^\\| [^|]*`"+p.ID+"`").MatchString(table) {
