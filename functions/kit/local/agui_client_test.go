@@ -69,16 +69,17 @@ func TestAGUIClientReadsTheHost(t *testing.T) {
 	}
 }
 
-// TestAGUIClientRunsTheReadme runs the README's first piece of code as it stands.
+// TestAGUIClientRunsTheReadme runs the code of adapters/protocols/agui/README.md unchanged.
 func TestAGUIClientRunsTheReadme(t *testing.T) {
-	readme, err := os.ReadFile("../../../README.md")
+	const document = "adapters/protocols/agui/README.md"
+	readme, err := os.ReadFile("../../../" + document)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, code, found := strings.Cut(string(readme), "\n```js\nimport { HttpAgent }")
+	_, code, found := strings.Cut(string(readme), "\n```js client\nimport { HttpAgent }")
 	code, _, whole := strings.Cut(code, "```")
 	if !found || !whole {
-		t.Fatal("README.md has no such code")
+		t.Fatal(document + " has no such code")
 	}
 	url := serveHost(t, filepath.Join(t.TempDir(), "data.db"))
 	for _, name := range aguiClients {

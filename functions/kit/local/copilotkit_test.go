@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCopilotKitTalks types into CopilotKit's chat, as README.md mounts it, against the
+// TestCopilotKitTalks types into CopilotKit's chat, as adapters/protocols/agui/README.md mounts it, against the
 // whole host. It is no test of `make test-clients`: run `make test-copilotkit`.
 func TestCopilotKitTalks(t *testing.T) {
 	const folder = "../../../scripts/verify/copilotkit"

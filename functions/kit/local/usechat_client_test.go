@@ -16,11 +16,11 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
-// readmeHost is the host of the README's lines.
+// readmeHost is the host in the documents' code.
 const readmeHost = "http://localhost:3000"
 
-// TestUseChatClientInABrowser runs README.md's lines of useChat in an app on an origin of
-// its own, which the host allows: with ai 6 and @ai-sdk/react 3, and with ai 7 and 4.
+// TestUseChatClientInABrowser runs the code of adapters/protocols/aisdk/README.md in an app on
+// another origin, which the host allows: with ai 6 and @ai-sdk/react 3, and with ai 7 and 4.
 func TestUseChatClientInABrowser(t *testing.T) {
 	t.Parallel()
 	for name, aliases := range map[string][]string{
@@ -47,13 +47,14 @@ func TestUseChatClientInABrowser(t *testing.T) {
 // bundle writes the app, for a host at url, to a folder.
 func bundle(t *testing.T, folder, url string, aliases ...string) {
 	t.Helper()
-	readme, err := os.ReadFile("../../../README.md")
+	const document = "adapters/protocols/aisdk/README.md"
+	readme, err := os.ReadFile("../../../" + document)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := regexp.MustCompile("(?s)```tsx\n(const \\{ messages,.*?)```").FindStringSubmatch(string(readme))
+	lines := regexp.MustCompile("(?s)```tsx client\n(const \\{ messages,.*?)```").FindStringSubmatch(string(readme))
 	if lines == nil || !strings.Contains(lines[1], readmeHost) {
-		t.Fatal("README.md has no lines of useChat for " + readmeHost)
+		t.Fatal(document + " has no code of useChat for " + readmeHost)
 	}
 	const clients = "../../../scripts/verify/clients/page"
 	source, err := os.ReadFile(clients + "/usechat/app.tsx")

@@ -1,5 +1,5 @@
-// An app of somebody else, on an origin of its own: README.md's lines of useChat, and as
-// much around them as it takes to see and use what they give.
+// An app on another origin: the code of useChat in adapters/protocols/aisdk/README.md, and as
+// much around it as it takes to use it.
 import { useChat } from '@ai-sdk/react';
 import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai';
 import { useState } from 'react';
