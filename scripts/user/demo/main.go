@@ -1,5 +1,5 @@
-// Command demo is the local host with the demo agent and the scripted model,
-// whatever package app has become: the host that scripts and tests start.
+// Command demo is the local host with the demo agent and the scripted model, for scripts and
+// tests. It does not depend on package app.
 package main
 
 import (

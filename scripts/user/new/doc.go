@@ -1,18 +1,18 @@
-// Command new writes a project of one's own: a small module with an agent, its tools
-// and tests, the mains of the functions, their template, and a Makefile.
+// Command new creates a project: a small module with an agent, its tools and tests, the mains
+// of the functions, their template, and a Makefile.
 //
 //	go run github.com/reveille-run/reveille/scripts/user/new@latest DIR MODULE
 //
-// From a copy of this repository, whose build has no version, the project requires
-// that copy:
+// A build from a copy of this repository has no version. Then the project requires the
+// copy:
 //
 //	go run ./scripts/user/new -replace . DIR MODULE
 //
-// What a starter has of its own stands in the folder starters, as templates with the
-// delimiters [[ and ]]; the starter chat is the starter agent and a page. What must not
-// differ from this module, such as template.yaml and the sample events, is copied from
-// the version that the project requires (copies.go), so that it cannot drift.
+// The folder starters has the files of each starter, as templates with the delimiters [[ and
+// ]]. The starter chat is the starter agent with a page. Files that must not differ from
+// this module, such as template.yaml and the sample events, are copied from the version that
+// the project requires (copies.go).
 //
-// A project is made in a folder beside DIR and moved when it is whole: an error leaves
-// nothing behind. DIR is new, or empty.
+// The command creates the project in a folder next to DIR and moves it when it is complete,
+// so an error leaves no files. DIR must be new or empty.
 package main

@@ -19,40 +19,40 @@ func main() {
 	}
 }
 
-// version is the version of this module that the command was built from, if it was
-// fetched as a module; empty for one that was built from a copy of the sources.
+// version is the version of this module from which the command was built. It is empty if the
+// command was built from a copy of the sources.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Sum == "" { // of what was fetched, go knows the checksum
+	if !ok || info.Main.Sum == "" { // only a fetched module has a checksum
 		return ""
 	}
 	return info.Main.Version
 }
 
-// starters are the folders of files that a project is made of, by the starter's name.
+// starters are the folders of the files of a project, by the name of the starter.
 var starters = map[string][]string{
 	"agent": {"agent"},
 	"chat":  {"agent", "chat"},
 }
 
-// run makes the project that the arguments ask for. built is the version of this
-// program, or empty.
+// run creates the project of the arguments. built is the version of this program, or
+// empty.
 func run(args []string, built string, out, usage io.Writer) error {
 	p, err := parse(args, usage)
 	if err != nil {
 		return err
 	}
 	if p.replace == "" && built == "" {
-		return fmt.Errorf("this build of the command has no version that a project could require: say -replace PATH, the copy of %s that it shall use, or go run %s/scripts/user/new@latest", reveille, reveille)
+		return fmt.Errorf("this build of the command has no version that a project could require: add -replace PATH, the path of a copy of %s, or use go run %s/scripts/user/new@latest", reveille, reveille)
 	}
 	p.version = built
 	if p.replace != "" {
-		p.version = "v0.0.0" // which the replacement stands for
+		p.version = "v0.0.0" // the version that the replacement replaces
 	}
 	if err := p.create(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%s is in %s. There, make run starts it, and make lists the rest.\n", p.module, p.folder)
+	_, err = fmt.Fprintf(out, "Created %s in %s. Change to that folder and run make run. make lists all targets.\n", p.module, p.folder)
 	return err
 }
 
@@ -65,13 +65,13 @@ func parse(args []string, usage io.Writer) (*project, error) {
 		fmt.Fprintln(usage, "usage: new [-starter agent|chat] [-replace PATH] DIR MODULE")
 		flags.PrintDefaults()
 	}
-	flags.StringVar(&p.replace, "replace", "", "`path` of a copy of "+reveille+" that the project uses in place of a version")
-	flags.StringVar(&p.starter, "starter", "agent", "what the project is at first: agent, or chat, which adds a page")
+	flags.StringVar(&p.replace, "replace", "", "`path` of a copy of "+reveille+" that the project uses instead of a version")
+	flags.StringVar(&p.starter, "starter", "agent", "`name` of the starter: agent, or chat, which adds a page")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
 	if _, ok := starters[p.starter]; !ok {
-		return nil, fmt.Errorf("starter %q is unknown, allowed: agent, chat", p.starter)
+		return nil, fmt.Errorf("unknown starter %q, want agent or chat", p.starter)
 	}
 	if flags.NArg() != 2 {
 		flags.Usage()

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// findGo looks for the go command, which knows modules.
+// findGo returns an error if the go command is missing.
 func findGo() error {
 	if _, err := exec.LookPath("go"); err != nil {
 		return fmt.Errorf("the go command is not on PATH, install it from https://go.dev/dl: %w", err)
@@ -20,11 +20,11 @@ func findGo() error {
 	return nil
 }
 
-// goes runs a go command in the folder where the project is made.
+// goes runs a go command in the folder of the new project.
 func (p *project) goes(arguments ...string) ([]byte, error) {
 	command := exec.Command("go", arguments...)
 	command.Dir = p.stage
-	command.Env = append(os.Environ(), "GOWORK=off") // a workspace around it does not know it
+	command.Env = append(os.Environ(), "GOWORK=off") // an outer workspace does not contain the project
 	var out, failed bytes.Buffer
 	command.Stdout, command.Stderr = &out, &failed
 	if err := command.Run(); err != nil {
@@ -33,8 +33,8 @@ func (p *project) goes(arguments ...string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// beginModule writes a go.mod that requires this module. The go command knows what a
-// module path may be.
+// beginModule writes a go.mod that requires this module. The go command checks the module
+// path.
 func (p *project) beginModule() error {
 	if _, err := p.goes("mod", "init", "--", p.module); err != nil {
 		return fmt.Errorf("module path %q: %w", p.module, err)
@@ -57,8 +57,8 @@ func (p *project) beginModule() error {
 // tools are the commands of this module that a project's Makefile uses.
 var tools = []string{"user/reload", "user/smoke", "verify/lambdahost", "user/stack"}
 
-// replacement is the copy as the project's go.mod names it: relative to the project
-// where it was given so.
+// replacement is the path of the copy in the project's go.mod. A relative path becomes
+// relative to the project.
 func (p *project) replacement() (string, error) {
 	if filepath.IsAbs(p.replace) {
 		return filepath.ToSlash(p.replace), nil
@@ -71,15 +71,14 @@ func (p *project) replacement() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return filepath.ToSlash(relative), nil // begins with .., as go.mod wants it: the folder is empty
+	return filepath.ToSlash(relative), nil // starts with .., as go.mod requires: the folder is empty
 }
 
-// goLine is the line of a go.mod that says which Go is needed.
+// goLine is the line of a go.mod with the required Go version.
 var goLine = regexp.MustCompile(`(?m)^go\s+(\S+)`)
 
-// findSource finds the folder of the module that the project requires, which is
-// fetched if need be, and takes over the Go version and the checksums of what it
-// requires itself.
+// findSource finds the folder of the module that the project requires, and downloads the
+// module if necessary. It copies the Go version and the checksums of that module.
 func (p *project) findSource() error {
 	p.source = p.replace
 	if p.source == "" {
@@ -99,7 +98,7 @@ func (p *project) findSource() error {
 	}
 	needed := goLine.FindSubmatch(text)
 	if needed == nil {
-		return errors.New("go.mod of " + reveille + " does not say which Go it needs")
+		return errors.New("go.mod of " + reveille + " has no line with a Go version")
 	}
 	if _, err := p.goes("mod", "edit", "-go="+string(needed[1])); err != nil {
 		return err
@@ -115,8 +114,8 @@ func (p *project) findSource() error {
 	return p.write("go.sum", append(fetched, sums...))
 }
 
-// completeModule adds to go.mod and go.sum whatever the packages, tests and tools
-// need, those with the tags of Bedrock too, and finds out that all of it is there.
+// completeModule adds to go.mod and go.sum the requirements of all packages, tests and tools,
+// including those with the tags of Bedrock, and checks that they are available.
 func (p *project) completeModule() error {
 	_, err := p.goes("list", "-mod=mod", "-tags=bedrock,profile", "-deps", "-test", "-f", "{{with .Error}}{{.}}{{end}}", "./...", "tool")
 	return err

@@ -164,17 +164,17 @@ func TestWhatCannotBeAProjectLeavesNothing(t *testing.T) {
 		path      string   // of commands; empty: the usual one
 		want      string   // in the error
 	}{
-		{"no version and no copy", []string{"FOLDER/new", "example.com/mine"}, "", "say -replace PATH"},
-		{"no copy there", []string{"-replace", "FOLDER/none", "FOLDER/new", "example.com/mine"}, "", "/none is no copy of github.com/reveille-run/reveille: "},
-		{"a copy of another module", []string{"-replace", "FOLDER/other", "FOLDER/new", "example.com/mine"}, "", "/other is no copy of github.com/reveille-run/reveille: its go.mod names another module"},
-		{"folder with files", []string{"-replace", here, "FOLDER/full", "example.com/mine"}, "", "/full is not empty, it has kept.txt: name a new or an empty one"},
+		{"no version and no copy", []string{"FOLDER/new", "example.com/mine"}, "", "add -replace PATH"},
+		{"no copy there", []string{"-replace", "FOLDER/none", "FOLDER/new", "example.com/mine"}, "", "/none is not a copy of github.com/reveille-run/reveille: "},
+		{"a copy of another module", []string{"-replace", "FOLDER/other", "FOLDER/new", "example.com/mine"}, "", "/other is not a copy of github.com/reveille-run/reveille: its go.mod names another module"},
+		{"folder with files", []string{"-replace", here, "FOLDER/full", "example.com/mine"}, "", "/full is not empty, it has kept.txt: choose a new or an empty folder"},
 		{"a file", []string{"-replace", here, "FOLDER/full/kept.txt", "example.com/mine"}, "", "/full/kept.txt: not a directory"},
 		{"below a file", []string{"-replace", here, "FOLDER/full/kept.txt/new", "example.com/mine"}, "", "not a directory"},
 		{"module path with a space", []string{"-replace", here, "FOLDER/new", "my agents"}, "", `module path "my agents": `},
 		{"module path that is a flag", []string{"-replace", here, "FOLDER/a/b/new", "-x"}, "", `module path "-x": `},
 		{"our module path", []string{"-replace", here, "FOLDER/new", "github.com/reveille-run/reveille/mine"}, "", "is within the module that the project requires"},
 		{"no Go", []string{"-replace", here, "FOLDER/new", "example.com/mine"}, "FOLDER", "the go command is not on PATH"},
-		{"unknown starter", []string{"-starter", "game", "FOLDER/new", "example.com/mine"}, "", `starter "game" is unknown, allowed: agent, chat`},
+		{"unknown starter", []string{"-starter", "game", "FOLDER/new", "example.com/mine"}, "", `unknown starter "game", want agent or chat`},
 		{"no module path", []string{"FOLDER/new"}, "", "want a folder and a module path, got 1 arguments"},
 	}
 	for _, test := range tests {

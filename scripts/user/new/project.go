@@ -15,19 +15,19 @@ import (
 // reveille is the module that a project requires.
 const reveille = "github.com/reveille-run/reveille"
 
-// project is what is asked for, and what becomes of it.
+// project has the arguments and the state of a new project.
 type project struct {
-	folder  string // where it shall be
+	folder  string // target folder
 	module  string // its module path
 	starter string // a key of starters
 	replace string // a copy of this module; empty: version is fetched
 	version string // of this module
 
-	stage  string // where it is made
+	stage  string // temporary folder
 	source string // the folder of the module that it requires
 }
 
-// create makes the project beside its folder, and moves it when it is whole.
+// create creates the project next to its folder, and moves it when it is complete.
 func (p *project) create() (err error) {
 	if err := p.check(); err != nil {
 		return err
@@ -55,10 +55,10 @@ func (p *project) create() (err error) {
 	return p.move()
 }
 
-// check refuses what cannot become a project before anything is written.
+// check refuses bad arguments before anything is written.
 func (p *project) check() error {
 	if p.module == reveille || strings.HasPrefix(p.module, reveille+"/") {
-		return fmt.Errorf("module path %s is within the module that the project requires: choose one of your own, such as example.com/mine", p.module)
+		return fmt.Errorf("module path %s is within the module that the project requires: choose another one, such as example.com/mine", p.module)
 	}
 	folder, err := filepath.Abs(p.folder)
 	if err != nil {
@@ -68,10 +68,10 @@ func (p *project) check() error {
 	entries, err := os.ReadDir(p.folder)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-	case err != nil: // a file, or not ours to read
+	case err != nil: // a file, or not readable
 		return fmt.Errorf("folder of the project: %w", err)
 	case len(entries) > 0:
-		return fmt.Errorf("folder %s is not empty, it has %s: name a new or an empty one", p.folder, entries[0].Name())
+		return fmt.Errorf("folder %s is not empty, it has %s: choose a new or an empty folder", p.folder, entries[0].Name())
 	}
 	if p.replace != "" {
 		if err := checkCopy(p.replace); err != nil {
@@ -84,21 +84,21 @@ func (p *project) check() error {
 // moduleLine is the line of a go.mod that names the module.
 var moduleLine = regexp.MustCompile(`(?m)^module\s+"?([^\s"]+)"?`)
 
-// checkCopy refuses a folder that is no copy of this module.
+// checkCopy returns an error if a folder does not contain this module.
 func checkCopy(folder string) error {
 	text, err := os.ReadFile(filepath.Join(folder, "go.mod"))
 	if err != nil {
-		return fmt.Errorf("%s is no copy of %s: %w", folder, reveille, err)
+		return fmt.Errorf("%s is not a copy of %s: %w", folder, reveille, err)
 	}
 	m := moduleLine.FindSubmatch(text)
 	if m == nil || string(m[1]) != reveille {
-		return fmt.Errorf("%s is no copy of %s: its go.mod names another module", folder, reveille)
+		return fmt.Errorf("%s is not a copy of %s: its go.mod names another module", folder, reveille)
 	}
 	return nil
 }
 
-// name is the last part of the module path that is no version, as names of stacks
-// may be: letters, digits and hyphens, with a letter first.
+// name is the last part of the module path that is not a version. It is valid as the name of a
+// stack: letters, digits and hyphens, with a letter first.
 func (p *project) name() string {
 	last := path.Base(p.module)
 	if regexp.MustCompile(`^v[0-9]+$`).MatchString(last) && path.Dir(p.module) != "." {
@@ -111,8 +111,7 @@ func (p *project) name() string {
 	return name
 }
 
-// move takes what was made to its folder. What was moved before an error is taken
-// away again.
+// move moves the project to its folder. After an error it removes all that it has moved.
 func (p *project) move() (err error) {
 	_, made, err := makeFolders(p.folder)
 	if err != nil {
@@ -141,8 +140,8 @@ func (p *project) move() (err error) {
 	return nil
 }
 
-// makeFolders makes a folder and those above it, and returns the ones that were not
-// there before, innermost first.
+// makeFolders creates a folder and its parents. It returns those that did not exist before,
+// innermost first.
 func makeFolders(folder string) (same string, made []string, err error) {
 	for f := folder; ; f = filepath.Dir(f) {
 		if _, err := os.Stat(f); !errors.Is(err, fs.ErrNotExist) || f == filepath.Dir(f) {
@@ -157,14 +156,14 @@ func makeFolders(folder string) (same string, made []string, err error) {
 	return folder, made, err
 }
 
-// removeEmpty removes folders that hold nothing, innermost first.
+// removeEmpty removes empty folders, innermost first.
 func removeEmpty(folders []string) {
 	for _, f := range slices.Clone(folders) {
-		_ = os.Remove(f) // refuses one that somebody has used meanwhile
+		_ = os.Remove(f) // fails if the folder has files
 	}
 }
 
-// write puts a file of the project in its place.
+// write writes a file of the project.
 func (p *project) write(name string, text []byte) error {
 	file := filepath.Join(p.stage, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {

@@ -11,13 +11,13 @@ import (
 	"text/template"
 )
 
-// files are the starters: each file is a template and has .tmpl behind its name, so
-// that neither go.mod nor Go files in it are taken for this module's.
+// files are the starters. Each file is a template with the suffix .tmpl, so that its Go files
+// and go.mod do not belong to this module.
 //
 //go:embed all:starters
 var files embed.FS
 
-// values are what the templates of the starters may name.
+// values are the fields that the templates can use.
 type values struct {
 	Module    string   // the project's path
 	Name      string   // of its stack
@@ -26,7 +26,7 @@ type values struct {
 	Chat      bool     // it has a page
 }
 
-// renderStarters writes what the project's starter has of its own.
+// renderStarters writes the files of the project's starter.
 func (p *project) renderStarters() error {
 	deployment, err := os.ReadFile(filepath.Join(p.stage, "template.yaml"))
 	if err != nil {
@@ -52,7 +52,7 @@ func (p *project) renderStarters() error {
 	return nil
 }
 
-// render fills a file of a starter in.
+// render executes the template of a file.
 func render(name string, v values) ([]byte, error) {
 	text, err := files.ReadFile(name)
 	if err != nil {

@@ -1,14 +1,14 @@
-// Command reload runs a main package, and on each save builds it again and swaps the
-// running process for the new one:
+// Command reload runs a main package. On each save it builds the package again and replaces
+// the running process by the new one:
 //
 //	go run ./scripts/user/reload ./scripts/user/dev
 //
-// It builds first: code that does not compile changes nothing, and the process goes
-// on. Then the old process gets SIGTERM, on which a local host ends its streams, gives
-// the runs that it works on back, and ends; the new one takes them up at once. Both use
-// the same address and file, so that there is never more than one.
+// It builds first: if the build fails, the old process keeps running. Otherwise the old
+// process gets SIGTERM. A local host then ends its streams, releases the runs that it works
+// on, and exits; the new one continues them immediately. Both use the same address and file,
+// so there is never more than one process.
 //
-// A save is a change of a Go file that is no test, of go.mod or go.sum, or of a file of
-// JSON or YAML (tree.go), looked for every quarter of a second by size and time of
-// change, and acted upon when nothing has changed for that long.
+// The command watches Go files except tests, go.mod, go.sum, and JSON and YAML files (tree.go).
+// Every 250 ms it compares their size and modification time. It acts when nothing has changed
+// for that long.
 package main

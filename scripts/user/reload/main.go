@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// interval is how often the tree is looked at. A tree of a thousand files takes a
-// millisecond or two.
+// interval is the time between two looks at the tree. Each takes one or two milliseconds for
+// a thousand files.
 const interval = 250 * time.Millisecond
 
 func main() {
-	output := flag.String("o", ".reveille/reloaded", "`path` of what is built")
+	output := flag.String("o", ".reveille/reloaded", "`path` of the binary")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: reload [-o path] PACKAGE")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: reload [-o PATH] PACKAGE")
 		flag.PrintDefaults()
 	}
 	flag.Parse()

@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// patience is how long a process may take to end when it was told to. A local host
-// takes 13 s at most.
+// patience is the time that a process has to exit after SIGTERM. A local host needs 13 s at
+// most.
 const patience = 20 * time.Second
 
-// process is a program that runs, on this terminal.
+// process is a running program on this terminal.
 type process struct {
 	command *exec.Cmd
-	ended   chan error // gets how it ended
+	ended   chan error // receives the result of the process
 }
 
-// startProcess starts a program in a group of its own, so that Ctrl-C comes to it once
-// and through us.
+// startProcess starts a program in a separate process group, so that it gets Ctrl-C once,
+// from this command.
 func startProcess(binary, folder string, environ []string) (*process, error) {
 	binary, err := filepath.Abs(binary)
 	if err != nil {
@@ -34,26 +34,26 @@ func startProcess(binary, folder string, environ []string) (*process, error) {
 		return nil, err
 	}
 	p := &process{command: command, ended: make(chan error, 1)}
-	go func() { p.ended <- command.Wait() }() // ends with the process, which end waits for
+	go func() { p.ended <- command.Wait() }() // ends with the process, and end waits for it
 	return p, nil
 }
 
-// end tells the process to end and waits for that. A signal that comes meanwhile is
-// passed on; a process that takes too long is killed, which is an error.
+// end sends SIGTERM and waits until the process exits. It passes further signals on. If the
+// process takes too long, end kills it and returns an error.
 func (p *process) end(signals <-chan os.Signal) error {
-	_ = p.command.Process.Signal(syscall.SIGTERM) // it may just have ended
+	_ = p.command.Process.Signal(syscall.SIGTERM) // it may have exited already
 	late := time.NewTimer(patience)
 	defer late.Stop()
 	for {
 		select {
-		case <-p.ended: // how it ended says nothing new: it was told to
+		case <-p.ended: // its exit status does not matter after SIGTERM
 			return nil
 		case s := <-signals:
 			_ = p.command.Process.Signal(s)
 		case <-late.C:
 			_ = p.command.Process.Kill()
 			<-p.ended
-			return errors.New("it did not end when it was told to, and was killed")
+			return errors.New("it did not exit within 20 s and was killed")
 		}
 	}
 }

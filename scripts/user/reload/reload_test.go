@@ -125,7 +125,7 @@ func TestASaveSwapsTheProcessOnceItBuilds(t *testing.T) {
 	said(t, folder, 1)
 	write(t, folder, "main_test.go", "package main\n")
 	write(t, folder, "main.go", version("two")+"!")
-	log.await(t, "it does not build, what runs goes on")
+	log.await(t, "build failed, the running process continues")
 	log.await(t, "main.go:")
 	write(t, folder, "main.go", version("three"))
 	log.await(t, "built in")
@@ -134,7 +134,7 @@ func TestASaveSwapsTheProcessOnceItBuilds(t *testing.T) {
 		t.Errorf("what the programs said (-want +got):\n%s", diff)
 	}
 	signals <- os.Interrupt
-	log.await(t, "interrupt: waits for the process to end")
+	log.await(t, "interrupt: waiting for the process to exit")
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestAProcessThatHasEndedComesBackOnASave(t *testing.T) {
 	write(t, folder, "go.mod", "module example.com/tiny\n\ngo 1.26\n")
 	write(t, folder, "main.go", "package main\n\nimport \"os\"\n\nfunc main() { os.Exit(3) }\n")
 	log, signals, ended := start(t, folder)
-	log.await(t, "the process has ended (exit status 3)")
+	log.await(t, "the process has exited (exit status 3)")
 	write(t, folder, "main.go", strings.Replace(program, "VERSION", "two", 1))
 	said(t, folder, 1)
 	signals <- os.Interrupt

@@ -12,22 +12,22 @@ import (
 	"time"
 )
 
-// reloader keeps one process of a main package running, built from the tree as it was
-// when it last compiled.
+// reloader keeps one process of a main package running, from the last build that
+// succeeded.
 type reloader struct {
 	folder  string // of the module
-	target  string // the main package, as go build takes it
-	binary  string // where it is built to
+	target  string // the main package, as an argument of go build
+	binary  string // path of the build
 	environ []string
 	log     io.Writer
 
-	built, last map[string]stamp // the tree when it was built, and when it was last looked at
-	process     *process         // nil: none runs
+	built, last map[string]stamp // the tree at the last build, and at the last look
+	process     *process         // nil: no process runs
 }
 
-// run builds and starts, and does so again on each save until there is a signal. The
-// first one tells the process to end, and waits for it; so does the end of ctx. A
-// second one is passed on, too, on which a local host ends at once.
+// run builds and starts the program, and does so again on each save until a signal comes or
+// ctx ends. Then it ends the process and waits for it. It passes a second signal on, and a
+// local host exits immediately.
 func (r *reloader) run(ctx context.Context, signals <-chan os.Signal, every time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -44,10 +44,10 @@ func (r *reloader) run(ctx context.Context, signals <-chan os.Signal, every time
 		case <-ctx.Done():
 			return r.end(nil)
 		case s := <-signals:
-			r.tell("%v: waits for the process to end", s)
+			r.tell("%v: waiting for the process to exit", s)
 			return r.end(signals)
 		case err := <-r.ended():
-			r.tell("the process has ended (%v), it is started again on the next save", err)
+			r.tell("the process has exited (%v); the next save starts it again", err)
 			r.process = nil
 		case <-ticker.C:
 			if r.saved() {
@@ -57,7 +57,7 @@ func (r *reloader) run(ctx context.Context, signals <-chan os.Signal, every time
 	}
 }
 
-// ended gets the error of a process that has ended by itself.
+// ended receives the error of a process that has exited by itself.
 func (r *reloader) ended() <-chan error {
 	if r.process == nil {
 		return nil
@@ -65,12 +65,12 @@ func (r *reloader) ended() <-chan error {
 	return r.process.ended
 }
 
-// saved looks at the tree, and reports whether it is another one than was built and
-// has come to rest: an editor that saves ten files saves once.
+// saved reports whether the tree differs from the last build and has not changed since the
+// last look: ten files that an editor saves together cause one build.
 func (r *reloader) saved() bool {
 	tree, err := readTree(r.folder)
 	if err != nil {
-		r.tell("look at %s: %v", r.folder, err)
+		r.tell("read %s: %v", r.folder, err)
 		return false
 	}
 	rests := maps.Equal(tree, r.last)
@@ -82,13 +82,13 @@ func (r *reloader) saved() bool {
 	return true
 }
 
-// swap builds, ends the process that runs, and starts what was built. What does not
-// compile changes nothing.
+// swap builds the program, ends the running process and starts the new one. If the build
+// fails, the running process continues.
 func (r *reloader) swap(ctx context.Context) {
 	start := time.Now()
 	next := r.binary + ".next"
 	if err := r.build(ctx, next); err != nil {
-		r.tell("it does not build, what runs goes on\n%v", err)
+		r.tell("build failed, the running process continues\n%v", err)
 		return
 	}
 	r.tell("built in %.1f s", time.Since(start).Seconds())
@@ -107,7 +107,7 @@ func (r *reloader) swap(ctx context.Context) {
 	r.process = p
 }
 
-// build compiles the package; its error is what the compiler says.
+// build compiles the package. Its error has the output of the compiler.
 func (r *reloader) build(ctx context.Context, output string) error {
 	output, err := filepath.Abs(output)
 	if err != nil {
@@ -121,7 +121,7 @@ func (r *reloader) build(ctx context.Context, output string) error {
 	return nil
 }
 
-// end ends the process, if there is one, and passes further signals on meanwhile.
+// end ends the process, if one runs. Until it exits, end passes further signals on.
 func (r *reloader) end(signals <-chan os.Signal) error {
 	if r.process == nil {
 		return nil

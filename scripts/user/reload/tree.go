@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// stamp tells two versions of a file apart.
+// stamp distinguishes two versions of a file.
 type stamp struct {
 	changed time.Time
 	size    int64
 }
 
-// readTree returns the stamps of the files that what runs may depend on, by path. It
-// leaves out folders that begin with a dot or an underscore, testdata, what npm has
-// put there, and folders with a package.json, which npm's tools look after. A file or
-// folder that goes away meanwhile is left out, too.
+// readTree returns the stamps of the files on which the program may depend, by path. It
+// skips folders that start with a dot or an underscore, testdata, node_modules, and folders
+// with a package.json, which npm's tools watch. It also skips files and folders that
+// disappear during the walk.
 func readTree(folder string) (map[string]stamp, error) {
 	found := map[string]stamp{}
 	err := filepath.WalkDir(folder, func(name string, e fs.DirEntry, err error) error {
@@ -30,7 +30,7 @@ func readTree(folder string) (map[string]stamp, error) {
 			return err
 		}
 		if e.IsDir() {
-			if name != folder && leftOut(name) {
+			if name != folder && skipped(name) {
 				return fs.SkipDir
 			}
 			return nil
@@ -51,8 +51,8 @@ func readTree(folder string) (map[string]stamp, error) {
 	return found, err
 }
 
-// leftOut reports whether a folder's files do not matter.
-func leftOut(folder string) bool {
+// skipped reports whether readTree skips a folder.
+func skipped(folder string) bool {
 	name := filepath.Base(folder)
 	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata" || name == "node_modules" {
 		return true
@@ -61,7 +61,7 @@ func leftOut(folder string) bool {
 	return err == nil
 }
 
-// matters reports whether what runs may depend on a file of this name.
+// matters reports whether the program may depend on a file with this name.
 func matters(name string) bool {
 	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || strings.HasSuffix(name, "_test.go") {
 		return false

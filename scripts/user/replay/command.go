@@ -16,17 +16,17 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/wiring"
 )
 
-// localTenant is whose everything is on the local host that is not told otherwise.
+// localTenant is the tenant of the local host, unless REVEILLE_TENANT names another.
 const localTenant = "local"
 
-// asked is what the command line says.
+// asked has the arguments of the command line.
 type asked struct {
 	data, tenant, thread string
-	run                  core.ID // zero: all of the thread
+	run                  core.ID // zero: all runs of the thread
 	all                  bool
 }
 
-// run is the command; ok is false when something differs or failed.
+// run executes the command; ok is false if a run differs or an error occurs.
 func run(ctx context.Context, code wiring.Deployment, args, environ []string, out, failures io.Writer) (ok bool) {
 	s, err := settings.Read(environ)
 	var a asked
@@ -74,9 +74,9 @@ func read(args []string, s settings.Settings, usage io.Writer) (asked, error) {
 	if s.Identity.Tenant != "" {
 		tenant = s.Identity.Tenant
 	}
-	flags.StringVar(&a.data, "data", s.Data, "the local host's file; default REVEILLE_DATA")
-	flags.StringVar(&a.tenant, "tenant", tenant, "whose thread it is; default REVEILLE_TENANT")
-	flags.BoolVar(&a.all, "all", false, "every thread of the tenant")
+	flags.StringVar(&a.data, "data", s.Data, "data `file` of the local host (REVEILLE_DATA)")
+	flags.StringVar(&a.tenant, "tenant", tenant, "`tenant` of the thread (REVEILLE_TENANT)")
+	flags.BoolVar(&a.all, "all", false, "replay every thread of the tenant")
 	if err := flags.Parse(args); err != nil {
 		return a, err
 	}
@@ -85,7 +85,7 @@ func read(args []string, s settings.Settings, usage io.Writer) (asked, error) {
 		return a, nil
 	case a.all || len(rest) == 0 || len(rest) > 2:
 		flags.Usage()
-		return a, fmt.Errorf("a thread, or -all, is to be named")
+		return a, errors.New("want a THREAD, or -all and no thread")
 	case len(rest) == 2:
 		var err error
 		if a.run, err = core.ParseID(rest[1]); err != nil {
@@ -98,8 +98,8 @@ func read(args []string, s settings.Settings, usage io.Writer) (asked, error) {
 	return a, nil
 }
 
-// replayed replays what was asked for. With -all a thread that cannot be read is counted
-// and its error printed to failures, and the others are replayed.
+// replayed replays the requested runs. With -all, it counts a thread that cannot be read,
+// prints its error to failures, and continues with the others.
 func replayed(ctx context.Context, code wiring.Deployment, a asked, s settings.Settings, failures io.Writer) (reports []sim.Repeated, unread int, err error) {
 	parts, err := code.Agents(env.System(), s)
 	if err != nil {
@@ -109,7 +109,7 @@ func replayed(ctx context.Context, code wiring.Deployment, a asked, s settings.S
 	if err != nil {
 		return nil, 0, err
 	}
-	if _, err := os.Stat(a.data); err != nil { // bolt would make the file
+	if _, err := os.Stat(a.data); err != nil { // bolt would create the file
 		return nil, 0, err
 	}
 	file, err := bolt.Open(a.data, bolt.Options{})
@@ -128,7 +128,7 @@ func replayed(ctx context.Context, code wiring.Deployment, a asked, s settings.S
 	}
 	for _, key := range keys {
 		var of []sim.Repeated
-		err := env.Protect(func() (err error) { // whatever a thread holds, the others are replayed
+		err := env.Protect(func() (err error) { // a panic in one thread does not stop the others
 			of, err = repeat.Thread(ctx, file, key, a.run)
 			return err
 		})

@@ -219,8 +219,8 @@ func TestCommandSaysWhatIsWrong(t *testing.T) {
 		{"a thread that is not there", []string{"t9"}, "replay: replay thread local/t9: "},
 		{"a run that is not there", []string{"t0", "01020304-0000-7000-8000-000000000000"}, "replay: run RUN in the log of thread local/t0: not found"},
 		{"no run's id", []string{"t0", "x"}, `replay: run "x": `},
-		{"nothing", nil, "replay: a thread, or -all, is to be named"},
-		{"both", []string{"-all", "t0"}, "replay: a thread, or -all, is to be named"},
+		{"nothing", nil, "replay: want a THREAD, or -all and no thread"},
+		{"both", []string{"-all", "t0"}, "replay: want a THREAD, or -all and no thread"},
 		{"no file", []string{"-data", "nowhere.db", "t0"}, "replay: stat nowhere.db: no such file or directory"},
 		{"an unknown flag", []string{"-x"}, "flag provided but not defined: -x"},
 	}

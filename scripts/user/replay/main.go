@@ -1,12 +1,11 @@
-// Command replay repeats recorded runs with the code that stands in functions/app now,
-// and says where that would do something else. No model, tool or effect runs.
+// Command replay repeats recorded runs with the current code of functions/app and prints
+// where the outcome differs. No model, tool or effect runs.
 //
 //	go run ./scripts/user/replay THREAD [RUN]
 //	go run ./scripts/user/replay -all
 //
-// It reads the local host's file, which no other process may have open: stop the host
-// first. The exit status is 0 when everything that could be replayed came to the same,
-// 1 when something did not, or could not be read.
+// It reads the local host's file. Stop the host first, since only one process can open the
+// file. The exit status is 1 if a run differs or a thread cannot be read, and 0 otherwise.
 package main
 
 import (

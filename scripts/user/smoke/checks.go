@@ -12,23 +12,23 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// smoke is a deployment, and what is said to its agent.
+// smoke is a deployment, and the messages for its agent.
 type smoke struct {
 	client
 	url, agent                 string
 	chat, tool, approval, long string
 	trigger                    fired
 	before                     before
-	prefix                     string // of the threads' ids
+	prefix                     string // of thread ids
 }
 
-// skipped is why there was nothing to check.
+// skipped is the reason for a skipped check.
 type skipped string
 
 // Error implements error.
 func (s skipped) Error() string { return string(s) }
 
-// each does every check, and reports those that fail together.
+// each runs every check and returns one error with the number of failures.
 func (s *smoke) each(ctx context.Context, limit time.Duration, out io.Writer) error {
 	checks := []struct {
 		name  string
@@ -47,17 +47,17 @@ func (s *smoke) each(ctx context.Context, limit time.Duration, out io.Writer) er
 		err := c.check(within, s.prefix+c.name)
 		cancel()
 		var none skipped
-		said := "ok"
+		outcome := "ok"
 		if errors.As(err, &none) {
-			said = none.Error()
+			outcome = "skipped: " + none.Error()
 		} else {
 			done++
 			if err != nil {
 				failed++
-				said = "FAILED: " + err.Error()
+				outcome = "FAILED: " + err.Error()
 			}
 		}
-		fmt.Fprintf(out, "%-8s %5.1f s  %s\n", c.name, time.Since(start).Seconds(), said)
+		fmt.Fprintf(out, "%-8s %5.1f s  %s\n", c.name, time.Since(start).Seconds(), outcome)
 	}
 	if failed > 0 {
 		return fmt.Errorf("%d of %d checks of %s failed", failed, done, s.url)
@@ -65,21 +65,21 @@ func (s *smoke) each(ctx context.Context, limit time.Duration, out io.Writer) er
 	return nil
 }
 
-// onThread is a check on a thread of its own, which is deleted afterwards.
+// onThread runs a check on a new thread, which it deletes afterwards.
 func (s *smoke) onThread(check func(ctx context.Context, thread string) error) func(context.Context, string) error {
 	return func(ctx context.Context, thread string) error {
 		return errors.Join(check(ctx, thread), s.forget(ctx, thread))
 	}
 }
 
-// forget deletes a check's thread, also when the check's time is over; there is none when
-// the check failed early.
+// forget deletes the thread of a check, also after its time limit. If the check failed early,
+// the thread may not exist.
 func (s *smoke) forget(ctx context.Context, thread string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
 	response, err := s.send(ctx, http.MethodDelete, "/v1/threads/"+thread, nil, "", http.StatusNoContent)
 	if err != nil {
-		return fmt.Errorf("delete its thread: %w", err)
+		return fmt.Errorf("delete the thread of the check: %w", err)
 	}
 	return response.Body.Close()
 }
@@ -88,38 +88,38 @@ func (s *smoke) checkHealth(ctx context.Context, _ string) error {
 	return s.call(ctx, http.MethodGet, "/health", nil, http.StatusOK, nil)
 }
 
-// checkChat has the agent say something.
+// checkChat gets a text from the agent.
 func (s *smoke) checkChat(ctx context.Context, thread string) error {
 	run, err := s.run(ctx, thread, s.agent, s.chat, nil)
 	if err != nil {
 		return err
 	}
 	if end := run.end(); end.Response == "" {
-		return fmt.Errorf("the agent has said nothing to %q: %s", s.chat, told(end))
+		return fmt.Errorf("the agent returned no text for %q: %s", s.chat, told(end))
 	}
 	return ended(run)
 }
 
-// checkTool has the agent call a tool, whose result it gets.
+// checkTool makes the agent call a tool and waits for its result.
 func (s *smoke) checkTool(ctx context.Context, thread string) error {
 	run, err := s.run(ctx, thread, s.agent, s.tool, nil)
 	if err != nil {
 		return err
 	}
 	if done := run.count(core.EventToolCallDone); done == 0 {
-		return fmt.Errorf("the agent has called no tool on %q", s.tool)
+		return fmt.Errorf("the agent called no tool for %q", s.tool)
 	}
 	return ended(run)
 }
 
-// checkApproval has the agent call a tool that waits, approves, and sees it run.
+// checkApproval makes the agent call a tool that waits, approves the call, and waits for its result.
 func (s *smoke) checkApproval(ctx context.Context, thread string) error {
 	run, err := s.run(ctx, thread, s.agent, s.approval, nil)
 	if err != nil {
 		return err
 	}
 	if done := run.count(core.EventToolCallDone); done != 0 || run.end().Termination == nil || run.end().Termination.Type != core.TerminationSuspended {
-		return fmt.Errorf("the run does not wait for approval on %q: %s, and %d calls were done", s.approval, told(run.end()), done)
+		return fmt.Errorf("the run does not wait for approval after %q: %s, and %d calls are done", s.approval, told(run.end()), done)
 	}
 	path := "/v1/runs/" + run.events[0].RunID.String()
 	var record struct{ Tickets []core.Ticket }
@@ -138,13 +138,13 @@ func (s *smoke) checkApproval(ctx context.Context, thread string) error {
 		return err
 	}
 	if done := again.count(core.EventToolCallDone); done != 1 {
-		return fmt.Errorf("%d calls were done after the approval, want 1", done)
+		return fmt.Errorf("%d calls are done after the approval, want 1", done)
 	}
 	return ended(again)
 }
 
-// checkResume loses a stream in the middle of an answer and comes back: what it has
-// seen in all is the answer, once.
+// checkResume interrupts a stream in the middle of a response and resumes it: both parts
+// together must be the response.
 func (s *smoke) checkResume(ctx context.Context, thread string) error {
 	cut := false
 	run, err := s.run(ctx, thread, s.agent, s.long, func(e core.Event) bool {
@@ -155,7 +155,7 @@ func (s *smoke) checkResume(ctx context.Context, thread string) error {
 		return err
 	}
 	if !cut {
-		return fmt.Errorf("the agent has said nothing to %q", s.long)
+		return fmt.Errorf("the agent returned no text for %q", s.long)
 	}
 	var text strings.Builder
 	for _, e := range run.events {
@@ -167,7 +167,7 @@ func (s *smoke) checkResume(ctx context.Context, thread string) error {
 		}
 	}
 	if end := run.end(); end.Response != text.String() {
-		return fmt.Errorf("the pieces that came in %d streams are %q, the answer is %q", run.returns+1, text.String(), end.Response)
+		return fmt.Errorf("the texts of %d streams are %q, the response is %q", run.returns+1, text.String(), end.Response)
 	}
 	return ended(run)
 }
@@ -181,19 +181,19 @@ func (s *seen) count(kind core.EventType) (n int) {
 	return n
 }
 
-// ended is an error unless the run came to its natural end.
+// ended returns an error unless the run has ended naturally.
 func ended(run *seen) error {
 	if t := run.end().Termination; t == nil || t.Type != core.TerminationNatural {
-		return fmt.Errorf("the run has not ended by itself: %s", told(run.end()))
+		return fmt.Errorf("the run has not ended naturally: %s", told(run.end()))
 	}
 	return nil
 }
 
-// told is how a run ended, for a person.
+// told describes how a run ended.
 func told(end core.Event) string {
 	if end.Termination == nil {
 		return "its last event is " + string(end.Type)
 	}
 	t := end.Termination
-	return strings.TrimSpace(fmt.Sprintf("it ended by %s %s %s", t.Type, t.Code, t.Detail))
+	return strings.TrimSpace(fmt.Sprintf("it ended with %s %s %s", t.Type, t.Code, t.Detail))
 }

@@ -18,11 +18,11 @@ import (
 type client struct {
 	url      string
 	http     *http.Client
-	identify func(r *http.Request, body []byte) error // says in the request who sends it
-	used     map[core.ID]core.Usage                   // by the runs that were followed
+	identify func(r *http.Request, body []byte) error // adds credentials to a request
+	used     map[core.ID]core.Usage                   // of each run that was followed
 }
 
-// request is one of the caller, with a JSON body, if there is one.
+// request returns a request with credentials and, unless content is nil, a JSON body.
 func (c *client) request(ctx context.Context, method, path string, content any) (*http.Request, error) {
 	var body []byte
 	if content != nil {
@@ -39,16 +39,16 @@ func (c *client) request(ctx context.Context, method, path string, content any) 
 	return r, c.identify(r, body)
 }
 
-// wanted is an error for a response of another status, which says what came.
+// wanted returns an error if the response has another status. The error has its text.
 func wanted(r *http.Request, response *http.Response, status int) error {
 	if response.StatusCode == status {
 		return nil
 	}
-	said, _ := io.ReadAll(io.LimitReader(response.Body, 4<<10)) // what came of it
+	said, _ := io.ReadAll(io.LimitReader(response.Body, 4<<10)) // a partial text is enough
 	return fmt.Errorf("%s %s: status %d, want %d: %s", r.Method, r.URL.Path, response.StatusCode, status, bytes.TrimSpace(said))
 }
 
-// send sends a request, and returns a response of another status as an error.
+// send sends a request. A response with another status is an error.
 func (c *client) send(ctx context.Context, method, path string, content any, last string, want int) (*http.Response, error) {
 	r, err := c.request(ctx, method, path, content)
 	if err != nil {
@@ -67,7 +67,7 @@ func (c *client) send(ctx context.Context, method, path string, content any, las
 	return response, nil
 }
 
-// call sends a request and decodes the JSON of its response into v, unless that is nil.
+// call sends a request and decodes the JSON of its response into v, unless v is nil.
 func (c *client) call(ctx context.Context, method, path string, content any, want int, v any) error {
 	response, err := c.send(ctx, method, path, content, "", want)
 	if err != nil {
@@ -83,15 +83,15 @@ func (c *client) call(ctx context.Context, method, path string, content any, wan
 	return nil
 }
 
-// seen is what a client has seen of a run.
+// seen has the events of a run that a client has received.
 type seen struct {
 	events  []core.Event
 	last    string // position of the last event that has one
-	returns int    // how often it came back to the stream
+	returns int    // number of reconnects
 }
 
-// run starts a run and follows it to its end, or until it waits. Cut, if it is not
-// nil, tells when the client loses the stream, once.
+// run starts a run and follows it until it ends or waits. If cut is not nil, the client closes
+// the first stream when cut returns true.
 func (c *client) run(ctx context.Context, thread, agent, text string, cut func(core.Event) bool) (*seen, error) {
 	input := map[string]any{"threadId": thread, "messages": []any{map[string]string{"role": "user", "content": text}}}
 	if agent != "" {
@@ -108,12 +108,12 @@ func (c *client) run(ctx context.Context, thread, agent, text string, cut func(c
 	return s, c.follow(ctx, s)
 }
 
-// follow comes back to the run's stream until it has its last event. A deployment ends
+// follow reconnects to the run's stream until it has the last event. A deployment closes
 // streams that only follow after a minute.
 func (c *client) follow(ctx context.Context, s *seen) error {
 	for {
 		if len(s.events) == 0 || s.events[0].RunID == (core.ID{}) {
-			return errors.New("the stream does not begin with a run")
+			return errors.New("the first event of the stream has no run id")
 		}
 		if end := s.end(); end.Type == core.EventRunFinish {
 			if end.Usage != nil {
@@ -122,7 +122,7 @@ func (c *client) follow(ctx context.Context, s *seen) error {
 			return nil
 		}
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("the run has no end after %d returns to its stream: %w", s.returns, err)
+			return fmt.Errorf("the run has not ended after %d reconnects to its stream: %w", s.returns, err)
 		}
 		s.returns++
 		response, err := c.send(ctx, http.MethodGet, "/v1/runs/"+s.events[0].RunID.String()+"/events/stream", nil, s.last, http.StatusOK)
@@ -135,9 +135,9 @@ func (c *client) follow(ctx context.Context, s *seen) error {
 	}
 }
 
-// read reads a stream to its end, or to where it is cut.
+// read reads a stream to its end, or until cut returns true.
 func (s *seen) read(stream io.ReadCloser, cut func(core.Event) bool) error {
-	defer func() { _ = stream.Close() }() // it was read, or is left on purpose
+	defer func() { _ = stream.Close() }() // it was read, or closed on purpose
 	lines := bufio.NewScanner(stream)
 	lines.Buffer(nil, 8<<20)
 	id := ""
@@ -164,7 +164,7 @@ func (s *seen) read(stream io.ReadCloser, cut func(core.Event) bool) error {
 	return lines.Err()
 }
 
-// end is the last event; the zero one before the first.
+// end is the last event; before the first one, the zero event.
 func (s *seen) end() core.Event {
 	if len(s.events) == 0 {
 		return core.Event{}

@@ -13,9 +13,9 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
-// doors are the hosts of AWS whose requests are signed: the region, and the service
-// that a signature is for.
-var doors = []struct {
+// endpoints are the hosts of AWS that take signed requests, with the region and the service
+// of the signature.
+var endpoints = []struct {
 	host    *regexp.Regexp
 	service string
 }{
@@ -23,8 +23,8 @@ var doors = []struct {
 	{regexp.MustCompile(`^[a-z0-9]+\.execute-api\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?$`), "execute-api"},
 }
 
-// identity returns what says in a request who sends it: a token, a signature, or
-// nothing, where the address asks for none.
+// identity returns a function that adds credentials to a request: a token, a signature, or
+// none, if the address is not on AWS.
 func identity(address string, getenv func(string) string) (func(*http.Request, []byte) error, error) {
 	if token := getenv("SMOKE_TOKEN"); token != "" {
 		return func(r *http.Request, _ []byte) error {
@@ -36,21 +36,21 @@ func identity(address string, getenv func(string) string) (func(*http.Request, [
 	if err != nil {
 		return nil, fmt.Errorf("-url: %w", err)
 	}
-	for _, door := range doors {
-		m := door.host.FindStringSubmatch(u.Hostname())
+	for _, endpoint := range endpoints {
+		m := endpoint.host.FindStringSubmatch(u.Hostname())
 		if m == nil {
 			continue
 		}
 		key := aws.Credentials{AccessKeyID: getenv("AWS_ACCESS_KEY_ID"), SecretAccessKey: getenv("AWS_SECRET_ACCESS_KEY"), SessionToken: getenv("AWS_SESSION_TOKEN")}
 		if !key.HasKeys() {
-			return nil, fmt.Errorf("%s takes signed requests or tokens: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or SMOKE_TOKEN", u.Host)
+			return nil, fmt.Errorf("%s requires signed requests or tokens: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or SMOKE_TOKEN", u.Host)
 		}
-		return sign(key, door.service, m[1]), nil
+		return sign(key, endpoint.service, m[1]), nil
 	}
 	return func(*http.Request, []byte) error { return nil }, nil
 }
 
-// sign returns what signs requests for a service.
+// sign returns a function that signs requests for a service.
 func sign(key aws.Credentials, service, region string) func(*http.Request, []byte) error {
 	signer := v4.NewSigner()
 	return func(r *http.Request, body []byte) error {

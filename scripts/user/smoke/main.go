@@ -26,25 +26,25 @@ func main() {
 	}
 }
 
-// run does every check of the deployment that the arguments name.
+// run executes all checks against the deployment that the arguments name.
 func run(ctx context.Context, args []string, getenv func(string) string, out, usage io.Writer) error {
 	var s smoke
 	flags := flag.NewFlagSet("smoke", flag.ContinueOnError)
 	flags.SetOutput(usage)
-	flags.StringVar(&s.url, "url", "", "`address` of the deployment, such as its output StreamUrl")
-	flags.StringVar(&s.agent, "agent", "", "the agent; empty is the default one")
-	flags.StringVar(&s.chat, "chat", "hello", "a `message` that the agent answers")
-	flags.StringVar(&s.tool, "tool", "echo: smoke", "a `message` on which it calls a tool")
-	flags.StringVar(&s.approval, "approval", "approve: smoke", "a `message` on which it calls a tool that a person must approve")
-	flags.StringVar(&s.long, "long", "slow: 30", "a `message` whose answer takes some seconds")
-	flags.StringVar(&s.trigger.url, "trigger", "", "`address` of a trigger: the output ApiUrl, or that of a local host, and /v1/triggers/NAME")
-	flags.StringVar(&s.trigger.event, "event", "", "`file` of the JSON that is sent there")
-	flags.Func("scheme", "how the request is signed, with SMOKE_TRIGGER_SECRET: `github`, standard or slack", func(v string) error {
+	flags.StringVar(&s.url, "url", "", "`address` of the deployment, such as its output StreamUrl (required)")
+	flags.StringVar(&s.agent, "agent", "", "`id` of the agent (default: the default agent)")
+	flags.StringVar(&s.chat, "chat", "hello", "`message` to which the agent responds with text")
+	flags.StringVar(&s.tool, "tool", "echo: smoke", "`message` that makes the agent call a tool")
+	flags.StringVar(&s.approval, "approval", "approve: smoke", "`message` that makes the agent call a tool that needs approval")
+	flags.StringVar(&s.long, "long", "slow: 30", "`message` whose response takes some seconds")
+	flags.StringVar(&s.trigger.url, "trigger", "", "`address` of a trigger: the output ApiUrl, or the address of a local host, with /v1/triggers/NAME")
+	flags.StringVar(&s.trigger.event, "event", "", "JSON `file` with the event for the trigger")
+	flags.Func("scheme", "`scheme` of the signature with SMOKE_TRIGGER_SECRET: github, standard or slack", func(v string) error {
 		s.trigger.scheme = v
 		return nil
 	})
-	flags.Func("header", "a further `NAME: VALUE` of that request, such as X-GitHub-Event: issues; repeatable", s.trigger.addHeader)
-	limit := flags.Duration("timeout", 2*time.Minute, "of each check")
+	flags.Func("header", "additional header `NAME: VALUE` of that request, such as X-GitHub-Event: issues; repeatable", s.trigger.addHeader)
+	limit := flags.Duration("timeout", 2*time.Minute, "time limit of each check")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

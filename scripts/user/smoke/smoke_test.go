@@ -80,7 +80,7 @@ func TestAHostThatWorksPasses(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if diff := cmp.Diff([]string{"health: ok", "chat: ok", "tool: ok", "approval: ok", "resume: ok", "trigger: not configured: no -trigger", "usage: " + usage}, report); diff != "" {
+	if diff := cmp.Diff([]string{"health: ok", "chat: ok", "tool: ok", "approval: ok", "resume: ok", "trigger: skipped: -trigger is not set", "usage: " + usage}, report); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
 	}
 	response, err := http.Get(url + "/v1/threads")
@@ -101,11 +101,11 @@ func TestWhatDoesNotWorkIsNamed(t *testing.T) {
 	}
 	for i, want := range []string{
 		"health: ok",
-		`chat: FAILED: the agent has said nothing to "fail": it ended by error model `,
-		`tool: FAILED: the agent has called no tool on "no tool"`,
-		`approval: FAILED: the run does not wait for approval on "echo: at once": it ended by natural_end, and 1 calls were done`,
-		`resume: FAILED: the agent has said nothing to "fail"`,
-		"trigger: not configured: no -trigger",
+		`chat: FAILED: the agent returned no text for "fail": it ended with error model `,
+		`tool: FAILED: the agent called no tool for "no tool"`,
+		`approval: FAILED: the run does not wait for approval after "echo: at once": it ended with natural_end, and 1 calls are done`,
+		`resume: FAILED: the agent returned no text for "fail"`,
+		"trigger: skipped: -trigger is not set",
 		"usage: " + usage,
 	} {
 		if i >= len(report) || !strings.HasPrefix(report[i], want) {
@@ -132,7 +132,7 @@ func TestAStreamThatLosesTextFails(t *testing.T) {
 	}))
 	defer server.Close()
 	report, err := smokes(t, "-url", server.URL)
-	want := `resume: FAILED: the pieces that came in 2 streams are "one", the answer is "one two"`
+	want := `resume: FAILED: the texts of 2 streams are "one", the response is "one two"`
 	if err == nil || len(report) != 7 || report[4] != want {
 		t.Errorf("report %q, want %q in it", report, want)
 	}
@@ -153,7 +153,7 @@ func TestRequestsSayWhoSendsThem(t *testing.T) {
 		{"a token", "https://abc.lambda-url.eu-central-1.on.aws", map[string]string{"SMOKE_TOKEN": "t"}, "Bearer t", ""},
 		{"a function URL", "https://abc.lambda-url.eu-central-1.on.aws", keys, "/eu-central-1/lambda/aws4_request, SignedHeaders=", ""},
 		{"an API", "https://abc.execute-api.us-east-1.amazonaws.com/live", keys, "/us-east-1/execute-api/aws4_request, SignedHeaders=", ""},
-		{"no keys", "https://abc.lambda-url.eu-central-1.on.aws", nil, "", "abc.lambda-url.eu-central-1.on.aws takes signed requests or tokens: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or SMOKE_TOKEN"},
+		{"no keys", "https://abc.lambda-url.eu-central-1.on.aws", nil, "", "abc.lambda-url.eu-central-1.on.aws requires signed requests or tokens: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or SMOKE_TOKEN"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -29,16 +29,16 @@ const (
 	slack    = "slack"
 )
 
-// fired is the trigger that an event is sent to.
+// fired is the trigger to which the event is sent.
 type fired struct {
 	url    string // empty: none
-	event  string // file of the event; empty: an object with the name of this check
+	event  string // file of the event; empty: an object with the id of this check
 	scheme string
 	secret string // empty: the request is not signed
 	header http.Header
 }
 
-// addHeader reads a header as it stands in a request.
+// addHeader reads a header in the form of a request.
 func (f *fired) addHeader(text string) error {
 	name, value, ok := strings.Cut(text, ":")
 	if name, value = strings.TrimSpace(name), strings.TrimSpace(value); !ok || name == "" || value == "" {
@@ -51,11 +51,11 @@ func (f *fired) addHeader(text string) error {
 	return nil
 }
 
-// check returns what is wrong with the flags, and the variable, that say what it is.
+// check returns an error if the flags and the secret do not fit.
 func (f fired) check() error {
 	if f.url == "" {
 		if f.event != "" || f.scheme != "" || f.header != nil {
-			return errors.New("-event, -scheme and -header go with -trigger")
+			return errors.New("-event, -scheme and -header require -trigger")
 		}
 		return nil
 	}
@@ -65,24 +65,23 @@ func (f fired) check() error {
 	switch f.scheme {
 	case "":
 		if f.secret != "" {
-			return errors.New("SMOKE_TRIGGER_SECRET is set: -scheme says how a request is signed with it: github, standard or slack")
+			return errors.New("SMOKE_TRIGGER_SECRET is set without -scheme: want github, standard or slack")
 		}
 		return nil
 	case github, standard, slack:
 		if f.secret == "" {
-			return fmt.Errorf("-scheme %s signs with SMOKE_TRIGGER_SECRET, which is not set", f.scheme)
+			return fmt.Errorf("-scheme %s requires the variable SMOKE_TRIGGER_SECRET", f.scheme)
 		}
 		return nil
 	}
-	return fmt.Errorf("-scheme is %q, allowed are github, standard and slack", f.scheme)
+	return fmt.Errorf("-scheme is %q, want github, standard or slack", f.scheme)
 }
 
-// checkTrigger has an event start runs, and sees each of them end, or wait for a person.
-// A thread of theirs is left where it is, unless it is one of smoke's own: it may be
-// somebody's conversation.
+// checkTrigger sends the event and follows each run that it starts until the run ends or waits.
+// It deletes only threads of this command: another thread may be a conversation of a user.
 func (s *smoke) checkTrigger(ctx context.Context, id string) error {
 	if s.trigger.url == "" {
-		return skipped("not configured: no -trigger")
+		return skipped("-trigger is not set")
 	}
 	body, err := s.trigger.body(id)
 	if err != nil {
@@ -118,7 +117,7 @@ func (s *smoke) checkTrigger(ctx context.Context, id string) error {
 		return fmt.Errorf("POST %s: %w in %s", s.trigger.url, err, said)
 	}
 	if len(accepted.Runs) == 0 {
-		return errors.New("the event started no run: the trigger's filter does not want it; -event names another")
+		return errors.New("the event started no run: the filter of the trigger does not match; use another -event")
 	}
 	for _, run := range accepted.Runs {
 		err := s.started(ctx, run.Run, run.Duplicate)
@@ -132,23 +131,23 @@ func (s *smoke) checkTrigger(ctx context.Context, id string) error {
 	return nil
 }
 
-// started follows a run that an event has started.
+// started follows a run that the event has started.
 func (s *smoke) started(ctx context.Context, id core.ID, duplicate bool) error {
 	if duplicate {
-		return errors.New("the same event has come before and started it then: give -event another id")
+		return errors.New("an earlier delivery of the same event has started this run: use an -event with another id")
 	}
 	run := &seen{events: []core.Event{{RunID: id}}}
 	if err := s.follow(ctx, run); err != nil {
 		return err
 	}
-	delete(s.used, id) // not by the caller
+	delete(s.used, id) // usage of the trigger, not of the caller
 	if t := run.end().Termination; t != nil && t.Type == core.TerminationSuspended {
 		return nil
 	}
 	return ended(run)
 }
 
-// body is the event.
+// body returns the event.
 func (f fired) body(id string) ([]byte, error) {
 	if f.event == "" {
 		return json.Marshal(map[string]string{"smoke": id})
@@ -156,8 +155,8 @@ func (f fired) body(id string) ([]byte, error) {
 	return os.ReadFile(f.event)
 }
 
-// sign adds what the scheme has of headers: the delivery's id, which no other has, the
-// time, and the signature.
+// sign adds the headers of the scheme: a unique id of the delivery, the time and the
+// signature.
 func (f fired) sign(h http.Header, id string, body []byte) error {
 	maps.Copy(h, f.header)
 	h.Set("Content-Type", "application/json")
@@ -179,7 +178,7 @@ func (f fired) sign(h http.Header, id string, body []byte) error {
 	return nil
 }
 
-// sum is the HMAC-SHA256 of texts in hexadecimal digits.
+// sum returns the HMAC-SHA256 of texts in hexadecimal digits.
 func (f fired) sum(texts ...[]byte) string {
 	mac := hmac.New(sha256.New, []byte(f.secret))
 	for _, text := range texts {

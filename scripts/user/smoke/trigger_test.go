@@ -40,7 +40,7 @@ func TestAnEventStartsARun(t *testing.T) {
 		want                  string // how the line of the report begins
 	}{
 		{"github", "github", "p", []string{"-scheme", "github", "-header", "X-GitHub-Event: issues", "-event", event(`{"thread":"issue-1"}`)}, "trigger: ok"},
-		{"github, of another kind", "github", "p", []string{"-scheme", "github", "-event", event(`{"thread":"issue-2"}`)}, "trigger: FAILED: the event started no run: the trigger's filter does not want it; -event names another"},
+		{"github, of another kind", "github", "p", []string{"-scheme", "github", "-event", event(`{"thread":"issue-2"}`)}, "trigger: FAILED: the event started no run: the filter of the trigger does not match; use another -event"},
 		{"github, with another secret", "github", "q", []string{"-scheme", "github"}, "trigger: FAILED: POST " + url + `/v1/triggers/github: status 401, want 202: {"error":"the request is not signed as scheme github asks for"`},
 		{"standard, on a thread of smoke's own", "standard", standardSecret, []string{"-scheme", "standard"}, "trigger: ok"},
 		{"slack, whose run waits", "slack", "p", []string{"-scheme", "slack", "-event", event(`{"thread":"slack-1"}`)}, "trigger: ok"},
@@ -59,8 +59,8 @@ func TestAnEventStartsARun(t *testing.T) {
 		})
 	}
 	for name, want := range map[string]string{
-		"a run that fails":     " of thread order-1: the run has not ended by itself: it ended by error model ",
-		"the same event again": " of thread order-1: the same event has come before and started it then: give -event another id",
+		"a run that fails":     " of thread order-1: the run has not ended naturally: it ended with error model ",
+		"the same event again": " of thread order-1: an earlier delivery of the same event has started this run: use an -event with another id",
 	} {
 		if !strings.Contains(reports[name], want) {
 			t.Errorf("%s: %q, want %q in it", name, reports[name], want)
@@ -99,11 +99,11 @@ func TestFlagsOfATriggerGoTogether(t *testing.T) {
 		arguments    []string
 		want         string
 	}{
-		{"an event without a trigger", "", []string{"-event", "x.json"}, "-event, -scheme and -header go with -trigger"},
+		{"an event without a trigger", "", []string{"-event", "x.json"}, "-event, -scheme and -header require -trigger"},
 		{"no address", "", []string{"-trigger", "issues"}, `-trigger is "issues", want the address of a trigger, with http:// or https://`},
-		{"an unknown scheme", "s", []string{"-trigger", "http://x", "-scheme", "gitlab"}, `-scheme is "gitlab", allowed are github, standard and slack`},
-		{"a scheme without a secret", "", []string{"-trigger", "http://x", "-scheme", "slack"}, "-scheme slack signs with SMOKE_TRIGGER_SECRET, which is not set"},
-		{"a secret without a scheme", "s", []string{"-trigger", "http://x"}, "SMOKE_TRIGGER_SECRET is set: -scheme says how a request is signed with it: github, standard or slack"},
+		{"an unknown scheme", "s", []string{"-trigger", "http://x", "-scheme", "gitlab"}, `-scheme is "gitlab", want github, standard or slack`},
+		{"a scheme without a secret", "", []string{"-trigger", "http://x", "-scheme", "slack"}, "-scheme slack requires the variable SMOKE_TRIGGER_SECRET"},
+		{"a secret without a scheme", "s", []string{"-trigger", "http://x"}, "SMOKE_TRIGGER_SECRET is set without -scheme: want github, standard or slack"},
 		{"half a header", "", []string{"-trigger", "http://x", "-header", "X-Y"}, `invalid value "X-Y" for flag -header: want NAME: VALUE`},
 	}
 	for _, tt := range tests {

@@ -10,18 +10,18 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// unrecorded is that of a deployment that does not know what is used.
-const unrecorded = skipped("not configured: the deployment records no usage")
+// unrecorded is the reason for a deployment without usage records.
+const unrecorded = skipped("the deployment records no usage")
 
-// before is what the caller had used when smoke began.
+// before is the usage of the caller when the command started.
 type before struct {
 	core.Usage
 	from time.Time
 	err  error
 }
 
-// checkUsage reads what the caller has used since the beginning: the tokens of the runs
-// that were followed are among it. Others may use the deployment at the same time.
+// checkUsage checks that the usage of the caller has grown by the tokens of the runs that were
+// followed, at least: others may use the deployment at the same time.
 func (s *smoke) checkUsage(ctx context.Context, _ string) error {
 	if s.before.err != nil {
 		return s.before.err
@@ -43,24 +43,24 @@ func (s *smoke) checkUsage(ctx context.Context, _ string) error {
 			now = next
 		case !looked || ctx.Err() == nil:
 			return err
-		} // else the time was over during this look: what the one before has seen is the result
+		} // otherwise the time limit ended this request, and the previous one has the result
 		input, output := now.Input-s.before.Input, now.Output-s.before.Output
 		if input >= want.Input && output >= want.Output {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("GET /v1/usage has grown by %d tokens of input and %d of output, the runs have used %d and %d", input, output, want.Input, want.Output)
+			return fmt.Errorf("GET /v1/usage has %d more input and %d more output tokens, want %d and %d of the runs", input, output, want.Input, want.Output)
 		case <-time.After(time.Second):
 		}
 	}
 }
 
-// settles is how long what a run has used may take to be seen.
+// settles is the time within which the usage of a run must appear.
 const settles = 15 * time.Second
 
-// usage is what the caller has used on a day and the next. The error is unrecorded where
-// nobody knows.
+// usage returns the usage of the caller on a day and the next. If the deployment records no
+// usage, the error is unrecorded.
 func (s *smoke) usage(ctx context.Context, day time.Time) (total core.Usage, err error) {
 	path := "/v1/usage?from=" + day.Format(time.DateOnly) + "&to=" + day.AddDate(0, 0, 1).Format(time.DateOnly)
 	r, err := s.request(ctx, http.MethodGet, path, nil)

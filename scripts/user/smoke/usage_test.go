@@ -28,8 +28,8 @@ func TestUsageHasTheTokensOfTheRuns(t *testing.T) {
 		{"the tokens of a run", []string{row(1, 1), row(8, 4)}, "30s", "usage: ok"},
 		{"more, by others", []string{row(1, 1), row(80, 40)}, "30s", "usage: ok"},
 		{"a moment later", []string{row(1, 1), row(1, 1), row(8, 4)}, "30s", "usage: ok"},
-		{"no output", []string{row(1, 1), row(8, 3)}, "5s", "usage: FAILED: GET /v1/usage has grown by 7 tokens of input and 2 of output, the runs have used 7 and 3"},
-		{"none", nil, "30s", "usage: not configured: the deployment records no usage"},
+		{"no output", []string{row(1, 1), row(8, 3)}, "5s", "usage: FAILED: GET /v1/usage has 7 more input and 2 more output tokens, want 7 and 3 of the runs"},
+		{"none", nil, "30s", "usage: skipped: the deployment records no usage"},
 		{"no report", []string{"[]"}, "30s", "usage: FAILED: GET /v1/usage?from="},
 	}
 	for _, tt := range tests {
@@ -65,7 +65,7 @@ func TestUsageIsToldWhenTheLastLookIsCutOff(t *testing.T) {
 		answered int // looks; the time is over during the next one
 		want     string
 	}{
-		{"the second", 1, "GET /v1/usage has grown by 7 tokens of input and 2 of output, the runs have used 7 and 3"},
+		{"the second", 1, "GET /v1/usage has 7 more input and 2 more output tokens, want 7 and 3 of the runs"},
 		{"the first", 0, "context canceled"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

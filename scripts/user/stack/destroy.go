@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// kept is what the template retains when its stack is deleted: nothing else stays, since
-// queues and logs go with it.
+// kept are the resources that the template retains when its stack is deleted. Queues and logs
+// are deleted with the stack.
 type kept struct{ tables, buckets []string }
 
 // kept reads the names from the stack's outputs.
@@ -29,7 +29,7 @@ func (s *stack) kept() (kept, error) {
 		}
 	}
 	if len(k.tables) == 0 {
-		return kept{}, fmt.Errorf("the stack %s has no output that names a table: is it one of this template?", s.name)
+		return kept{}, fmt.Errorf("the stack %s has no output that names a table: check that it was deployed from this template", s.name)
 	}
 	return k, nil
 }
@@ -42,8 +42,8 @@ func (k kept) String() string {
 	return text
 }
 
-// destroy deletes the stack. Its tables and its bucket are no part of that: the
-// template retains them.
+// destroy deletes the stack. The template retains its tables and its bucket, unless the user
+// deletes them too.
 func (s *stack) destroy() error {
 	if err := s.deployed(); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (s *stack) destroy() error {
 	if err := s.call("sam", s.located("delete", "--stack-name", s.name)...); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "What was said is kept in %s, which go on costing their storage. To delete them too:\n", k)
+	fmt.Fprintf(s.out, "The data stays in %s, and you continue to pay for its storage. To delete it, run:\n", k)
 	for _, d := range s.deletions(k) {
 		for _, command := range d.commands {
 			fmt.Fprintln(s.out, "  "+strings.Join(command, " "))
@@ -72,21 +72,21 @@ func (s *stack) destroy() error {
 	return nil
 }
 
-// destroyData deletes the stack, the tables and the bucket, once its name was typed.
+// destroyData deletes the stack, the tables and the bucket after the user has typed its name.
 func (s *stack) destroyData(k kept) error {
-	fmt.Fprintf(s.out, "This deletes the stack %s and all that was ever said, in %s. Type the stack's name to go on: ", s.name, k)
-	typed, _ := bufio.NewReader(s.in).ReadString('\n') // what was typed counts, also without a line end
+	fmt.Fprintf(s.out, "This deletes the stack %s and all of its data, in %s. Type the name of the stack to continue: ", s.name, k)
+	typed, _ := bufio.NewReader(s.in).ReadString('\n') // a name without a line end is accepted
 	if strings.TrimSpace(typed) != s.name {
-		return errors.New("that is not its name: nothing was deleted")
+		return errors.New("the name does not match: nothing was deleted")
 	}
 	if err := s.call("sam", s.located("delete", "--stack-name", s.name, "--no-prompts")...); err != nil {
 		return err
 	}
 	var failures []error
-	for _, d := range s.deletions(k) { // one that cannot be deleted does not keep the others
+	for _, d := range s.deletions(k) { // if one deletion fails, the others still follow
 		for _, command := range d.commands {
 			if err := s.call(command[0], command[1:]...); err != nil {
-				failures = append(failures, fmt.Errorf("%s is kept: %w", d.what, err))
+				failures = append(failures, fmt.Errorf("%s was not deleted: %w", d.what, err))
 				break
 			}
 		}
@@ -94,14 +94,14 @@ func (s *stack) destroyData(k kept) error {
 	return errors.Join(failures...)
 }
 
-// deletion is how one of the things that are kept is deleted.
+// deletion has the commands that delete one of the retained resources.
 type deletion struct {
 	what     string
 	commands [][]string
 }
 
-// deletions are in the order in which they are made. A table is protected against its
-// deletion, and a bucket must be empty, which --force makes it.
+// deletions are in the order of their execution. A table is protected against deletion; a
+// bucket must be empty, and --force empties it.
 func (s *stack) deletions(k kept) (all []deletion) {
 	aws := func(arguments ...string) []string { return append([]string{"aws"}, s.located(arguments...)...) }
 	for _, table := range k.tables {

@@ -22,7 +22,7 @@ func main() {
 	var exit *exec.ExitError
 	switch {
 	case err == nil || errors.Is(err, flag.ErrHelp):
-	case errors.As(err, &exit): // the CLI has said why
+	case errors.As(err, &exit): // the CLI has printed the reason
 		os.Exit(1)
 	default:
 		fmt.Fprintln(os.Stderr, "stack:", err)
@@ -32,25 +32,25 @@ func main() {
 
 // stack is a deployed stack, and the terminal.
 type stack struct {
-	name       string // as samconfig.toml or -stack says; empty: it was never deployed from here
+	name       string // from samconfig.toml or -stack; empty: it was never deployed from this folder
 	data       bool   // destroy deletes tables and bucket, too
 	remembered remembered
-	code       store.Schemas // of what is deployed
+	code       store.Schemas // of the code to deploy
 	now        func() time.Time
 	in         io.Reader
 	out, log   io.Writer
 }
 
-// run does what the arguments ask for.
+// run executes the arguments.
 func (s *stack) run(args []string) error {
 	flags := flag.NewFlagSet("stack", flag.ContinueOnError)
 	flags.SetOutput(s.log)
 	flags.Usage = func() {
-		fmt.Fprintln(s.log, "usage: stack [-stack name] [-data] deploy [options of sam deploy] | logs [function] | destroy")
+		fmt.Fprintln(s.log, "usage: stack [-stack NAME] [-data] deploy [OPTIONS OF SAM DEPLOY] | logs [FUNCTION] | destroy")
 		flags.PrintDefaults()
 	}
-	flags.StringVar(&s.name, "stack", "", "`name` of the stack, if it is not the one of samconfig.toml")
-	flags.BoolVar(&s.data, "data", false, "destroy: delete tables, bucket and what is in them, too")
+	flags.StringVar(&s.name, "stack", "", "`name` of the stack (default: the stack in samconfig.toml)")
+	flags.BoolVar(&s.data, "data", false, "destroy: also delete the tables and the payload bucket with their data")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -73,5 +73,5 @@ func (s *stack) run(args []string) error {
 		return s.destroy()
 	}
 	flags.Usage()
-	return fmt.Errorf("%q: want deploy, logs or destroy", flags.Args())
+	return fmt.Errorf("unknown command %q: want deploy, logs or destroy", flags.Args())
 }

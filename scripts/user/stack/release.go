@@ -13,11 +13,11 @@ import (
 	"strings"
 )
 
-// built is where `sam build` leaves what is deployed.
+// built is the folder to which `sam build` writes.
 var built = filepath.Join(".aws-sam", "build")
 
-// release is the digest of what was built and of what it is deployed with, 64 hex
-// digits: the same for the same, whenever and wherever it was built.
+// release is the digest of the build and of the parameters, 64 hex digits. Equal builds and
+// parameters give equal digests, on any machine.
 func release(with ...string) (string, error) {
 	digest := sha256.New()
 	err := filepath.WalkDir(built, func(name string, e fs.DirEntry, err error) error { // in the order of names
@@ -35,7 +35,7 @@ func release(with ...string) (string, error) {
 		return err
 	})
 	if err != nil {
-		return "", fmt.Errorf("what sam build has made: %w", err)
+		return "", fmt.Errorf("read the output of sam build: %w", err)
 	}
 	for _, text := range with {
 		fmt.Fprintf(digest, "%q\n", text)
@@ -43,7 +43,7 @@ func release(with ...string) (string, error) {
 	return hex.EncodeToString(digest.Sum(nil)), nil
 }
 
-// fileDigest reads a file piece by piece: a function is as large as it is.
+// fileDigest reads a file in pieces, since binaries are large.
 func fileDigest(name string) ([]byte, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -55,63 +55,63 @@ func fileDigest(name string) ([]byte, error) {
 	return digest.Sum(nil), err
 }
 
-// schema is what a deployment is told of the records that are stored: the highest schema
-// that code deployed here has written or writes now, and whether that is new.
+// schema is about stored records: the highest schema that code of this stack has written or
+// writes now, and whether it is new.
 type schema struct {
 	highest int
 	raised  bool
 }
 
-// schemaAfter holds the code against what was written by those before it. A stack that
-// does not say is older than the parameter, or is not there: it wrote schema 1.
+// schemaAfter compares the code with the records that earlier releases wrote. A stack without
+// the output is older than the parameter, or does not exist: it wrote schema 1.
 func (s *stack) schemaAfter(outputs outputs) (schema, error) {
 	before := 1
 	if said := outputs["Schema"]; said != "" {
 		n, err := strconv.ParseUint(said, 10, 16)
 		if err != nil || n == 0 {
-			return schema{}, fmt.Errorf("output Schema of the stack %s is %q, want a number from 1 on: is it one of this template?", s.name, said)
+			return schema{}, fmt.Errorf("output Schema of the stack %s is %q, want a number of at least 1: check that the stack was deployed from this template", s.name, said)
 		}
 		before = int(n)
 	}
 	if before > int(s.code.Reads) {
-		return schema{}, fmt.Errorf("nothing was deployed: the stack %s has written records of schema %d, and this code reads up to schema %d: "+
-			"it would leave every such thread alone. Deploy a release that reads schema %d; the one before the first that wrote it does", s.name, before, s.code.Reads, before)
+		return schema{}, fmt.Errorf("nothing was deployed: the stack %s has written records of schema %d, and this code reads up to schema %d. "+
+			"It could not work on these threads. Deploy a release that reads schema %d: the earliest is the one before the first release that wrote it", s.name, before, s.code.Reads, before)
 	}
 	writes := int(s.code.Writes)
 	return schema{max(before, writes), writes > before}, nil
 }
 
-// computed are the parameters that nobody types.
+// computed are the parameters that this command computes.
 func computed(release string, to schema) string {
 	return fmt.Sprintf(`Release="%s" Schema="%d" SchemaRaised="%t"`, release, to.highest, to.raised)
 }
 
-// refused are options of `sam deploy` that would part what is deployed from what this
-// command reads, with what to do instead.
+// refused are options of `sam deploy` that would deploy something else than this command
+// has read, with the remedy.
 var refused = map[string]string{
 	"--parameter-overrides": "change parameter_overrides in " + samconfig + ", or pass --guided",
-	"--stack-name":          "name the stack by -stack, before deploy",
-	"--config-env":          "other environments have a folder, or a stack by -stack, of their own",
-	"--config-file":         "the parameters are read from " + samconfig,
+	"--stack-name":          "put -stack NAME before deploy",
+	"--config-env":          "use a folder for each environment, or name its stack with -stack",
+	"--config-file":         "the command reads the parameters from " + samconfig,
 	"--region":              "change region in " + samconfig + ", or pass --guided",
 	"--profile":             "change profile in " + samconfig + ", or set AWS_PROFILE",
-	"--template-file":       "what is built is template.yaml",
-	"--template":            "what is built is template.yaml",
-	"-t":                    "what is built is template.yaml",
+	"--template-file":       "the command always builds template.yaml",
+	"--template":            "the command always builds template.yaml",
+	"-t":                    "the command always builds template.yaml",
 }
 
-// checkOptions refuses options that are read from elsewhere.
+// checkOptions refuses options whose values this command reads from samconfig.toml.
 func checkOptions(options []string) error {
 	for _, o := range options {
 		name, _, _ := strings.Cut(o, "=")
 		if instead := refused[name]; instead != "" {
-			return fmt.Errorf("deploy does not pass on %s: %s", name, instead)
+			return fmt.Errorf("option %s is not allowed: %s", name, instead)
 		}
 	}
 	return nil
 }
 
-// guides reports whether the parameters will be asked for, so that nobody knows them yet.
+// guides reports whether the SAM CLI will ask for the parameters, which are unknown until then.
 func guides(options []string) bool {
 	return slices.Contains(options, "--guided") || slices.Contains(options, "-g")
 }

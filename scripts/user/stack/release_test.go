@@ -99,14 +99,14 @@ func TestSchemas(t *testing.T) {
 		{name: "nothing new", code: store.Schemas{Reads: 1, Writes: 1}, outputs: output("1"), computed: `Schema="1" SchemaRaised="false"`},
 		{name: "a newer one is read", code: store.Schemas{Reads: 2, Writes: 1}, outputs: output("1"), computed: `Schema="1" SchemaRaised="false"`},
 		{name: "a newer one is written", code: store.Schemas{Reads: 2, Writes: 2}, outputs: output("1"), computed: `Schema="2" SchemaRaised="true"`,
-			said: "this release writes records of schema 2, which none before it did: all requests go to it at once, whatever GradualReleases and ReleaseType say"},
+			said: "this release is the first to write records of schema 2. It receives all requests immediately, without regard to GradualReleases and ReleaseType"},
 		{name: "it is written again", code: store.Schemas{Reads: 2, Writes: 2}, outputs: output("2"), computed: `Schema="2" SchemaRaised="false"`},
-		{name: "a stack that does not say has written the first", code: store.Schemas{Reads: 2, Writes: 2}, outputs: deployed(""), computed: `Schema="2" SchemaRaised="true"`, said: "at once"},
+		{name: "a stack that does not say has written the first", code: store.Schemas{Reads: 2, Writes: 2}, outputs: deployed(""), computed: `Schema="2" SchemaRaised="true"`, said: "immediately"},
 		{name: "rollback to code that reads it", code: store.Schemas{Reads: 2, Writes: 1}, outputs: output("2"), computed: `Schema="2" SchemaRaised="false"`},
 		{name: "rollback to code that does not", code: store.Schemas{Reads: 1, Writes: 1}, outputs: output("2"),
-			want: "nothing was deployed: the stack mine has written records of schema 2, and this code reads up to schema 1: it would leave every such thread alone. Deploy a release that reads schema 2"},
-		{name: "no number", code: store.Schemas{Reads: 1, Writes: 1}, outputs: output("two"), want: `output Schema of the stack mine is "two", want a number from 1 on`},
-		{name: "no schema", code: store.Schemas{Reads: 1, Writes: 1}, outputs: output("0"), want: `output Schema of the stack mine is "0", want a number from 1 on`},
+			want: "nothing was deployed: the stack mine has written records of schema 2, and this code reads up to schema 1. It could not work on these threads. Deploy a release that reads schema 2"},
+		{name: "no number", code: store.Schemas{Reads: 1, Writes: 1}, outputs: output("two"), want: `output Schema of the stack mine is "two", want a number of at least 1`},
+		{name: "no schema", code: store.Schemas{Reads: 1, Writes: 1}, outputs: output("0"), want: `output Schema of the stack mine is "0", want a number of at least 1`},
 		{name: "no outputs", code: store.Schemas{Reads: 1, Writes: 1}, outputs: "[]", computed: `Schema="1" SchemaRaised="false"`},
 	}
 	for _, test := range tests {
@@ -120,7 +120,7 @@ func TestSchemas(t *testing.T) {
 			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want %q in it", err, test.want)
 			}
-			if !strings.Contains(said.String(), test.said) || test.said == "" && strings.Contains(said.String(), "at once") {
+			if !strings.Contains(said.String(), test.said) || test.said == "" && strings.Contains(said.String(), "immediately") {
 				t.Errorf("it says %q, want %q in it", said, test.said)
 			}
 			want := []string{outputsCall}
@@ -148,9 +148,9 @@ func TestSamconfig(t *testing.T) {
 		{name: "own and global", text: "[default.deploy.parameters]\nstack_name = \"mine\"\n[default.global.parameters]\nstack_name = \"all\"\n", want: remembered{stack: "mine"}},
 		{name: "of other tasks and environments", text: "stack_name = \"no\"\n[default.build.parameters]\nstack_name = \"no\"\nparameter_overrides = [\"no\"]\n[prod.deploy.parameters]\nstack_name = \"no\"\n"},
 		{name: "in literal quotes", text: "[default.deploy.parameters]\nparameter_overrides = 'A=\"1\" Release=\"x\" B=\"Schema=2\"'\n", want: remembered{parameters: `A="1" B="Schema=2"`}},
-		{name: "a list", text: "[default.deploy.parameters]\nstack_name = \"mine\"\nparameter_overrides = [\"A=1\"]\n", err: "samconfig.toml, line 3: parameter_overrides is no text in quotes on one line"},
-		{name: "many lines", text: "[default.deploy.parameters]\nparameter_overrides = \"\"\"\nA=1\"\"\"\n", err: "samconfig.toml, line 2: parameter_overrides is no text"},
-		{name: "the long form", text: "[default.deploy.parameters]\nparameter_overrides = \"ParameterKey=A,ParameterValue=1\"\n", err: `write it as NAME="VALUE"`},
+		{name: "a list", text: "[default.deploy.parameters]\nstack_name = \"mine\"\nparameter_overrides = [\"A=1\"]\n", err: "samconfig.toml, line 3: the value of parameter_overrides must be a string in quotes"},
+		{name: "many lines", text: "[default.deploy.parameters]\nparameter_overrides = \"\"\"\nA=1\"\"\"\n", err: "samconfig.toml, line 2: the value of parameter_overrides must be a string"},
+		{name: "the long form", text: "[default.deploy.parameters]\nparameter_overrides = \"ParameterKey=A,ParameterValue=1\"\n", err: `write NAME="VALUE"`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

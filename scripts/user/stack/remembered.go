@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// samconfig is the file in which the SAM CLI remembers what it was told.
+// samconfig is the file in which the SAM CLI stores the answers of a guided deployment.
 const samconfig = "samconfig.toml"
 
-// remembered is what samconfig.toml says of deployments. What is empty is not said.
+// remembered has the settings of deployments in samconfig.toml. An empty field is unset.
 type remembered struct {
 	stack           string
 	region, profile string
@@ -24,9 +24,9 @@ var (
 	quotedText  = regexp.MustCompile(`^("(?:[^"\\]|\\.)*"|'[^']*')\s*(?:#.*)?$`)
 )
 
-// readRemembered reads what the SAM CLI takes for a deployment without --config-env: the
-// settings of deploy, and for those that it has not the global ones. A setting that is
-// none of these is the CLI's own business; one of these that is no text is an error.
+// readRemembered reads the settings that the SAM CLI uses without --config-env: those of
+// deploy, and for missing ones the global ones. It ignores other settings. A value that is
+// not a string is an error.
 func readRemembered(text string) (r remembered, err error) {
 	settings := map[string]string{}
 	section := ""
@@ -47,7 +47,7 @@ func readRemembered(text string) (r remembered, err error) {
 		}
 		value, err := unquote(m[2])
 		if err != nil {
-			return r, fmt.Errorf("%s, line %d: %s is no text in quotes on one line, as sam deploy --guided writes it: write it so", samconfig, n+1, m[1])
+			return r, fmt.Errorf("%s, line %d: the value of %s must be a string in quotes on one line, as sam deploy --guided writes it", samconfig, n+1, m[1])
 		}
 		if _, said := settings[m[1]]; !said || section == "default.deploy.parameters" {
 			settings[m[1]] = value
@@ -56,13 +56,13 @@ func readRemembered(text string) (r remembered, err error) {
 	overrides := settings["parameter_overrides"]
 	for _, m := range assignment.FindAllStringSubmatch(overrides, -1) {
 		if m[1] == "ParameterKey" {
-			return r, fmt.Errorf("%s: parameter_overrides says ParameterKey=NAME,ParameterValue=VALUE: write it as NAME=\"VALUE\"", samconfig)
+			return r, fmt.Errorf("%s: parameter_overrides has the form ParameterKey=NAME,ParameterValue=VALUE: write NAME=\"VALUE\" instead", samconfig)
 		}
 	}
 	return remembered{settings["stack_name"], settings["region"], settings["profile"], withoutComputed(overrides)}, nil
 }
 
-// unquote is the value of a text of TOML, which is a Go text where it has escapes.
+// unquote returns the value of a TOML string. If it has escapes, they are those of Go.
 func unquote(value string) (string, error) {
 	m := quotedText.FindStringSubmatch(value)
 	if m == nil {
@@ -77,7 +77,7 @@ func unquote(value string) (string, error) {
 // assignment is one parameter of an override, such as Auth="iam".
 var assignment = regexp.MustCompile(`(\w+)=("(?:[^"\\]|\\.)*"|[^\s"]*)\s*`)
 
-// withoutComputed leaves out the parameters that each deployment computes anew.
+// withoutComputed removes the parameters that each deployment computes.
 func withoutComputed(overrides string) string {
 	rest := assignment.ReplaceAllStringFunc(overrides, func(one string) string {
 		switch name, _, _ := strings.Cut(one, "="); name {

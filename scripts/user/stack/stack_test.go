@@ -111,21 +111,21 @@ func TestWhatIsCalled(t *testing.T) {
 		said              string // to the terminal
 	}{
 		{name: "first deployment", args: "deploy", calls: []string{buildCall, "sam deploy --guided " + computed1}},
-		{name: "first deployment by name", args: "-stack mine deploy", fails: outputsCall, said: "taken for one that is not there yet", calls: []string{outputsCall, buildCall, "sam deploy --stack-name mine --guided " + computed1}},
+		{name: "first deployment by name", args: "-stack mine deploy", fails: outputsCall, said: "treated as a new one", calls: []string{outputsCall, buildCall, "sam deploy --stack-name mine --guided " + computed1}},
 		{name: "later deployment", args: "deploy", config: config, calls: []string{outputsCall, buildCall, "sam deploy --stack-name mine " + computed1}},
 		{name: "deployment after its deletion", args: "deploy", config: config, fails: outputsCall, calls: []string{outputsCall, buildCall, "sam deploy --stack-name mine " + computed1}},
 		{name: "options go on to sam", args: "deploy --no-confirm-changeset --role-arn x", config: config, calls: []string{outputsCall, buildCall, "sam deploy --stack-name mine " + computed1 + " --no-confirm-changeset --role-arn x"}},
-		{name: "options that part it from what is read", args: "deploy --parameter-overrides Auth=none", config: config, want: "deploy does not pass on --parameter-overrides: change parameter_overrides in samconfig.toml, or pass --guided"},
-		{name: "the same with a value", args: "deploy --config-env=prod", config: config, want: "deploy does not pass on --config-env"},
+		{name: "options that part it from what is read", args: "deploy --parameter-overrides Auth=none", config: config, want: "option --parameter-overrides is not allowed: change parameter_overrides in samconfig.toml, or pass --guided"},
+		{name: "the same with a value", args: "deploy --config-env=prod", config: config, want: "option --config-env is not allowed: use a folder for each environment"},
 		{name: "what does not build is not deployed", args: "deploy", fails: buildCall, calls: []string{buildCall}, want: "sam build: exit status 1"},
 		{name: "logs", args: "logs", config: config, calls: []string{"sam logs --stack-name mine --tail"}},
 		{name: "logs of one function", args: "logs Step", config: config, calls: []string{"sam logs --stack-name mine --tail --name StepFunction"}},
 		{name: "logs elsewhere", args: "logs Step", config: elsewhere, calls: []string{"sam logs --stack-name mine --tail --region eu-north-1 --profile work --name StepFunction"}},
 		{name: "logs of one function, as make invoke has it", args: "logs step", config: config, calls: []string{"sam logs --stack-name mine --tail --name StepFunction"}},
-		{name: "logs of a function that there is not", args: "logs Stepp", config: config, want: `there is no function "Stepp", allowed are Api, Stream, Step, Sweep, Trigger`},
-		{name: "logs of no stack", args: "logs", want: "there is no samconfig.toml that names a stack"},
+		{name: "logs of a function that there is not", args: "logs Stepp", config: config, want: `unknown function "Stepp", want one of Api, Stream, Step, Sweep, Trigger`},
+		{name: "logs of no stack", args: "logs", want: "samconfig.toml does not name a stack"},
 		{name: "destroy", args: "destroy", config: config, calls: []string{outputsCall, "sam delete --stack-name mine"},
-			said: "kept in the tables config-1 and threads-1 and the bucket payloads-1"},
+			said: "The data stays in the tables config-1 and threads-1 and the bucket payloads-1"},
 		{name: "destroy says how to delete what is kept", args: "destroy", config: elsewhere, calls: []string{outputsCall + " --region eu-north-1 --profile work", "sam delete --stack-name mine --region eu-north-1 --profile work"},
 			said: "\n  aws s3 rb s3://payloads-1 --force --region eu-north-1 --profile work\n"},
 		{name: "destroy what is not there", args: "destroy", config: config, fails: outputsCall, calls: []string{outputsCall}, want: "outputs of the stack mine: exit status 1"},
@@ -140,14 +140,14 @@ func TestWhatIsCalled(t *testing.T) {
 			"aws dynamodb update-table --table-name config-1 --no-deletion-protection-enabled", "aws dynamodb wait table-exists --table-name config-1",
 			"aws dynamodb update-table --table-name threads-1 --no-deletion-protection-enabled", "aws dynamodb wait table-exists --table-name threads-1", "aws dynamodb delete-table --table-name threads-1",
 			"aws s3 rb s3://payloads-1 --force",
-		}, want: "table config-1 is kept: aws dynamodb: exit status 1"},
+		}, want: "table config-1 was not deleted: aws dynamodb: exit status 1"},
 		{name: "a bucket that stays is named", args: "-data destroy", config: config, typed: "mine\n", fails: "aws s3 rb s3://payloads-1 --force", calls: []string{
 			outputsCall, "sam delete --stack-name mine --no-prompts",
 			"aws dynamodb update-table --table-name config-1 --no-deletion-protection-enabled", "aws dynamodb wait table-exists --table-name config-1", "aws dynamodb delete-table --table-name config-1",
 			"aws dynamodb update-table --table-name threads-1 --no-deletion-protection-enabled", "aws dynamodb wait table-exists --table-name threads-1", "aws dynamodb delete-table --table-name threads-1",
 			"aws s3 rb s3://payloads-1 --force",
-		}, want: "bucket payloads-1 is kept: aws s3: exit status 1"},
-		{name: "destroy all of another name", args: "-data destroy", config: config, typed: "yes\n", calls: []string{outputsCall}, want: "that is not its name: nothing was deleted"},
+		}, want: "bucket payloads-1 was not deleted: aws s3: exit status 1"},
+		{name: "destroy all of another name", args: "-data destroy", config: config, typed: "yes\n", calls: []string{outputsCall}, want: "the name does not match: nothing was deleted"},
 		{name: "destroy all without a word", args: "-data destroy", config: config, calls: []string{outputsCall}, want: "nothing was deleted"},
 		{name: "a stack that stays keeps its data", args: "-data destroy", config: config, typed: "mine", fails: "sam delete --stack-name mine --no-prompts", calls: []string{outputsCall, "sam delete --stack-name mine --no-prompts"}, want: "sam delete: exit status 1"},
 		{name: "nothing", args: "", want: "want deploy, logs or destroy"},
@@ -183,9 +183,9 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 		there   []string
 		missing []string // in the error
 	}{
-		{"deploy", nil, []string{"the SAM CLI is not on PATH", "the go command is not on PATH"}},
-		{"-stack mine logs", nil, []string{"the SAM CLI is not on PATH"}},
-		{"-stack mine -data destroy", []string{"sam"}, []string{"the AWS CLI is not on PATH"}},
+		{"deploy", nil, []string{"the SAM CLI (command sam) is not on PATH", "the go command is not on PATH"}},
+		{"-stack mine logs", nil, []string{"the SAM CLI (command sam) is not on PATH"}},
+		{"-stack mine -data destroy", []string{"sam"}, []string{"the AWS CLI (command aws) is not on PATH"}},
 	}
 	for _, test := range tests {
 		t.Run(test.args, func(t *testing.T) {

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// where says how what is missing is installed.
+// where has the installation guides of commands.
 var where = map[string]string{
-	"sam": "the SAM CLI is not on PATH (command sam): https://docs.aws.amazon.com/serverless-application-model/latest/developerguide/install-sam-cli.html",
-	"aws": "the AWS CLI is not on PATH (command aws), which deletes tables and bucket: https://docs.aws.amazon.com/cli/latest/userguide/getting-started-install.html",
-	"go":  "the go command is not on PATH, which builds the functions: https://go.dev/dl",
+	"sam": "the SAM CLI (command sam) is not on PATH, install it: https://docs.aws.amazon.com/serverless-application-model/latest/developerguide/install-sam-cli.html",
+	"aws": "the AWS CLI (command aws) is not on PATH, it deletes tables and bucket, install it: https://docs.aws.amazon.com/cli/latest/userguide/getting-started-install.html",
+	"go":  "the go command is not on PATH, it builds the functions, install it: https://go.dev/dl",
 }
 
-// need looks for commands, and names all that are missing.
+// need returns an error that names all missing commands.
 func need(commands ...string) error {
 	var missing []error
 	for _, c := range commands {
@@ -28,7 +28,7 @@ func need(commands ...string) error {
 	return errors.Join(missing...)
 }
 
-// call runs a command on the terminal.
+// call runs a command with the terminal of this one.
 func (s *stack) call(name string, arguments ...string) error {
 	command := exec.Command(name, arguments...)
 	command.Stdin, command.Stdout, command.Stderr = s.in, s.out, s.log
@@ -38,7 +38,7 @@ func (s *stack) call(name string, arguments ...string) error {
 	return nil
 }
 
-// located adds where the stack is, for commands that do not read the settings of deploy.
+// located adds region and profile, for commands that do not read the settings of deploy.
 func (s *stack) located(arguments ...string) []string {
 	if s.remembered.region != "" {
 		arguments = append(arguments, "--region", s.remembered.region)
@@ -49,7 +49,7 @@ func (s *stack) located(arguments ...string) []string {
 	return arguments
 }
 
-// deploy builds and deploys. The first time sam asks for the parameters, and writes
+// deploy builds and deploys. The first time, the SAM CLI asks for the parameters and writes
 // them to samconfig.toml.
 func (s *stack) deploy(options []string) error {
 	if err := checkOptions(options); err != nil {
@@ -68,7 +68,7 @@ func (s *stack) deploy(options []string) error {
 	}
 	with := []string{s.remembered.parameters}
 	if guides(options) {
-		with = append(with, s.now().UTC().Format(time.RFC3339Nano)) // what will be answered counts as something new
+		with = append(with, s.now().UTC().Format(time.RFC3339Nano)) // the answers are unknown, so this is always a new release
 	}
 	digest, err := release(with...)
 	if err != nil {
@@ -82,43 +82,43 @@ func (s *stack) deploy(options []string) error {
 	if !again {
 		arguments = append(arguments, "--guided")
 	}
-	// One argument, as the CLI itself remembers them: split, it would end values at spaces.
+	// One argument, as the CLI writes it to samconfig.toml: values may have spaces.
 	overrides := strings.TrimSpace(s.remembered.parameters + " " + computed(digest, to))
 	arguments = append(arguments, "--capabilities", "CAPABILITY_IAM", "--parameter-overrides", overrides)
 	return s.call("sam", append(arguments, options...)...)
 }
 
-// schemaOf asks the deployed stack what it wrote, if a stack is known. Whether one that
-// does not respond is there only the deployment will tell, which needs the same rights;
-// of one that is not there nothing can be raised, and going at once costs nothing.
+// schemaOf reads the schema that the deployed stack has written, if a stack is known. If the
+// stack does not respond, it is treated as new: the deployment, which needs the same rights,
+// fails if it exists. A new stack has no records, so nothing has to be released gradually.
 func (s *stack) schemaOf(again bool) (schema, error) {
 	var known outputs
 	if again || s.name != "" {
 		var err error
 		if known, err = s.outputs(); err != nil {
-			fmt.Fprintf(s.out, "%v: the stack is taken for one that is not there yet\n", err)
+			fmt.Fprintf(s.out, "%v: the stack is treated as a new one\n", err)
 		}
 	}
 	to, err := s.schemaAfter(known)
 	if err == nil && to.raised {
-		fmt.Fprintf(s.out, "this release writes records of schema %d, which none before it did: all requests go to it at once, whatever GradualReleases and ReleaseType say, "+
-			"since the code before it would leave the threads that it wrote alone\n", to.highest)
+		fmt.Fprintf(s.out, "this release is the first to write records of schema %d. It receives all requests immediately, without regard to GradualReleases and ReleaseType, "+
+			"because older code cannot work on these threads\n", to.highest)
 	}
 	return to, err
 }
 
-// deployed is an error where no stack is known.
+// deployed returns an error if no stack is known.
 func (s *stack) deployed() error {
 	if s.name == "" {
-		return errors.New("there is no samconfig.toml that names a stack: make deploy writes it, or name one by -stack")
+		return errors.New("samconfig.toml does not name a stack: run make deploy first, or name the stack with -stack")
 	}
 	return need("sam")
 }
 
-// functions are those of the template, without the word Function.
+// functions are those of the template, without the suffix Function.
 var functions = []string{"Api", "Stream", "Step", "Sweep", "Trigger"}
 
-// logs follows the logs of a function, such as Step, or of all.
+// logs follows the logs of one function, such as Step, or of all.
 func (s *stack) logs(function string) error {
 	if err := s.deployed(); err != nil {
 		return err
@@ -128,14 +128,14 @@ func (s *stack) logs(function string) error {
 		asked := strings.TrimSuffix(function, "Function")
 		i := slices.IndexFunc(functions, func(name string) bool { return strings.EqualFold(name, asked) })
 		if i < 0 {
-			return fmt.Errorf("there is no function %q, allowed are %s", function, strings.Join(functions, ", "))
+			return fmt.Errorf("unknown function %q, want one of %s", function, strings.Join(functions, ", "))
 		}
 		arguments = append(arguments, "--name", functions[i]+"Function")
 	}
 	return s.call("sam", arguments...)
 }
 
-// outputs are those of the deployed stack by key.
+// outputs are the outputs of the deployed stack by key.
 type outputs map[string]string
 
 func (s *stack) outputs() (outputs, error) {
@@ -143,11 +143,11 @@ func (s *stack) outputs() (outputs, error) {
 	command.Stderr = s.log
 	out, err := command.Output()
 	if err != nil {
-		return nil, fmt.Errorf("outputs of the stack %s: %w", s.name, err)
+		return nil, fmt.Errorf("read the outputs of the stack %s: %w", s.name, err)
 	}
 	var all []struct{ OutputKey, OutputValue string }
 	if err := json.Unmarshal(out, &all); err != nil {
-		return nil, fmt.Errorf("outputs of the stack %s: %w", s.name, err)
+		return nil, fmt.Errorf("read the outputs of the stack %s: %w", s.name, err)
 	}
 	known := outputs{}
 	for _, o := range all {
