@@ -11,8 +11,9 @@ import (
 )
 
 // TestBlocksAreChecked checks each code block by its kind, which is what follows the fence.
-// Blocks that others execute are found there: `sh run` by TestCommandsRun, `sh step` and
-// its companions by the test of the tutorial, `go module` by package house.
+// `sh run` is executed by
+// TestCommandsRun, `sh step` and its companions by TestTheTutorial, `go module` by package
+// house, and blocks of clients by make test-clients.
 func TestBlocksAreChecked(t *testing.T) {
 	for name, document := range documents(t) {
 		if unfinished && name == "README.md" {
@@ -31,7 +32,7 @@ func TestBlocksAreChecked(t *testing.T) {
 				if len(commands(b.Text)) != strings.Count("\n"+b.Text, "\ncurl ") || !strings.HasPrefix(b.Text, "curl ") {
 					t.Errorf("%s:%d: sh run takes uses of curl alone, one below the other", name, b.Line)
 				}
-			case "sh step", "sh host", "go append", "go replace", "text output":
+			case "sh step", "sh fails", "sh host", "go append", "diff edit", "text output":
 				namesWhatExists(t, name, b)
 			case "tsx client", "js client", "go module":
 				isReadByATest(t, name, b)
