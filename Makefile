@@ -75,6 +75,10 @@ replay: ## Repeat recorded runs with the current code: ARGS="THREAD [RUN]" or AR
 page: ## Bundle the page from adapters/protocols/page/src
 	$(BUNDLE) --outdir=dist
 
+page-pictures: ## Take the pictures of the page for README.md; needs node, npm and chromium
+	cd scripts/verify/clients/page && npm ci --no-audit --no-fund --loglevel=error
+	$(GO) test -count=1 -tags clients -run PagePictures ./functions/kit/local -pictures $(CURDIR)/.github
+
 notice: ## Write the licenses of third-party code to adapters/protocols/page/NOTICE
 	$(GO) run ./scripts/verify/notice > .notice && mv .notice adapters/protocols/page/NOTICE
 
@@ -137,8 +141,9 @@ kill: ## Kill the local host at 154 places and check that nothing is lost: ROUND
 	$(GO) test -parallel 6 -tags killpoints -run Kill -count $(ROUNDS) ./functions/kit/local
 	$(GO) test -tags killpoints -run Deaf ./functions/kit/local
 
-test-project: ## Test the projects of scripts/user/new: tests, first chat, reload, the published command
+test-project: ## Test the projects of scripts/user/new, and follow the tutorial
 	$(GO) test -count=1 -tags project -v -run 'ProjectPasses|RunGoesOn|FetchedCommand' ./scripts/user/new
+	$(GO) test -count=1 -tags project -v -run TheTutorial ./scripts/verify/docs
 
 test-clients: ## Test protocols, providers and the page with npm clients; needs node, npm and chromium
 	@for folder in $(CLIENTS); do echo "npm ci in $$folder"; (cd $$folder && npm ci --no-audit --no-fund --loglevel=error) || exit 1; done
