@@ -2,125 +2,120 @@ package core
 
 import "encoding/json"
 
-// EventType names what an event says.
+// EventType is the kind of an event.
 type EventType string
 
-// The event types, in the order in which a run emits them. A placed event has a
-// Position: it follows from what is committed, and a reader that comes back is
-// shown it exactly once. The others are told again, or exist live only.
+// The event types, in the order in which a run emits them. A placed event has a Position:
+// it follows from committed records, and a client that reconnects receives it exactly once.
+// The others are sent again after a reconnect, or exist only live.
 const (
-	// The run begins. Placed.
+	// The run starts. Placed.
 	EventRunStart EventType = "run_start"
-	// The thread's messages before the run, for a listener that asks for them; behind
-	// run_start.
+	// The messages of the thread before the run, after run_start, if the listener asks for
+	// them.
 	EventMessagesSnapshot EventType = "messages_snapshot"
-	// The state of thread and run, as a stream finds it where there is one, and again
-	// where a step ends, or the run, that has changed it. One of more than 64 KiB is
-	// not shown again, since the patches say the same, and one of more than 1 MiB not
-	// at all.
+	// The state of thread and run: at the start of a stream, unless it is empty, and after a
+	// step or a run that changed it. A state of more than 64 KiB is sent only at the start,
+	// since the patches have the changes. A state of more than 1 MiB is never sent.
 	EventStateSnapshot EventType = "state_snapshot"
-	// A step begins. Placed.
+	// A step starts. Placed.
 	EventStepStart EventType = "step_start"
-	// What the reader was shown of this step is void; it starts again.
+	// The step starts again. Discard its earlier events.
 	EventStepRestarted EventType = "step_restarted"
-	// A piece of what the model says. Placed, each at its last byte.
+	// A piece of the model's reasoning or text. Placed, at its last byte.
 	EventReasoningDelta EventType = "reasoning_delta"
 	EventTextDelta      EventType = "text_delta"
-	// A block of reasoning has ended that a provider takes back in an opaque form of
-	// its own. Placed.
+	// A block of reasoning ends that has an opaque value for its provider. Placed.
 	EventReasoningEncrypted EventType = "reasoning_encrypted_value"
-	// A call begins, a piece of its arguments' JSON text comes, its arguments are
-	// complete, which is when the whole turn is. Placed.
+	// A tool call: its start, a piece of its arguments' JSON text, and its complete
+	// arguments. The last one comes when the whole response is complete. Placed.
 	EventToolCallStart EventType = "tool_call_start"
 	EventToolCallDelta EventType = "tool_call_delta"
 	EventToolCallReady EventType = "tool_call_ready"
-	// The model failed and is called again; unless step_restarted follows, what was
-	// shown stands.
+	// The model failed and is called again. Earlier events stay valid, unless step_restarted
+	// follows.
 	EventInferenceRetry EventType = "inference_retry"
-	// The run leaves a member of its pool and goes on with another one; what was shown
-	// stands as it does behind inference_retry.
+	// The run continues with another model of its pool. Earlier events stay valid, as with
+	// inference_retry.
 	EventModelSwitch EventType = "model_switch"
-	// The circuit of a model, of the process that runs the step, opens, lets a call probe
-	// or closes. While it is open the model is not called, and the step waits.
+	// The circuit of a model opens, lets a call probe, or closes, in the process that runs
+	// the step. While it is open, the model is not called, and the step waits.
 	EventModelCircuit EventType = "model_circuit"
-	// The request of the step does not begin like the one before it, so that nothing which
-	// the provider has kept of that is of use.
+	// The start of the step's request differs from that of the previous request, so that the
+	// provider's cache does not apply.
 	EventPrefixChanged EventType = "prefix_changed"
-	// A summary stands for what was said before, from this step on: who asks the run is
-	// shown it instead.
+	// From this step on, a summary replaces older messages in the model's requests.
 	EventContextCompacted EventType = "context_compacted"
-	// A summary that was asked for came to nothing: what is older is left out when the
-	// request would be too long.
+	// A summary failed. Requests that are too long omit the older messages.
 	EventContextSkipped EventType = "context_skipped"
 	// The model failed before the arguments were complete: the call is void.
 	EventToolCallCancel EventType = "tool_call_cancel"
-	// The model has said its turn. Placed.
+	// The response of the model is complete. Placed.
 	EventInferenceComplete EventType = "inference_complete"
-	// The model has failed for good; the step ends without a turn, and the run goes
-	// on. Placed.
+	// The inference failed permanently. The step ends without a response, and the run
+	// continues. Placed.
 	EventInferenceFailed EventType = "inference_failed"
-	// A committed record has changed the state by a patch: that of the turn, behind
-	// inference_complete, that of a step, before step_end, or that of the run's end.
-	// Placed.
+	// A committed record changed the state by a patch: that of the response, after
+	// inference_complete, that of a step, before step_end, or that of the run's end. Placed.
 	EventStateDelta EventType = "state_delta"
-	// A piece of the output of a tool that runs; live only.
+	// A piece of the output of a running tool. Only live.
 	EventToolCallStreamDelta EventType = "tool_call_stream_delta"
-	// What a tool shows of its work, and a change of that; live only.
+	// Progress that a running tool shows, and a change of it. Only live.
 	EventActivitySnapshot EventType = "activity_snapshot"
 	EventActivityDelta    EventType = "activity_delta"
-	// The call's ticket can be decided. It is told again as long as it can.
+	// A call waits, and its ticket can be decided. A client that reconnects until then
+	// receives it again.
 	EventToolCallSuspended EventType = "tool_call_suspended"
-	// A decision was taken on a suspended call, and the run goes on with it.
+	// A suspended call was decided, and the run continues with it.
 	EventToolCallResumed EventType = "tool_call_resumed"
-	// The result of a call is stored. Placed, unless an earlier call of the turn has
-	// none yet: then it is told again at its place.
+	// The result of a call is stored. Placed, unless an earlier call of the response has no
+	// result yet: then the event is sent again at its place.
 	EventToolCallDone EventType = "tool_call_done"
 	// The step is committed. Placed.
 	EventStepEnd EventType = "step_end"
-	// The run ends with an error; run_finish follows. Placed. A stream that breaks off
-	// by itself ends with one, too, which has no step.
+	// The run ends with an error, and run_finish follows. Placed. A stream that fails while
+	// its run continues also ends with one, which has no step.
 	EventError EventType = "error"
-	// Last event of a stream whose run goes on elsewhere: reconnect.
+	// The last event of a stream whose run continues elsewhere. Connect again.
 	EventRunYield EventType = "run_yield"
-	// Last event of a run's stream: the run is done, or waits for a decision. Placed.
+	// The last event of a run's stream: the run is done, or waits for a decision. Placed.
 	EventRunFinish EventType = "run_finish"
 )
 
-// Event is one item of a run's stream. Fields that do not belong to the type
-// are absent.
+// Event is one item of a run's stream. It has only the fields of its type.
 type Event struct {
 	Type EventType `json:"event_type"`
 
-	// Sequence is the number of the event in the stream that a listener is given, from
-	// 1. Each stream counts for itself: the same event may have another number in the
-	// next one.
+	// Sequence is the number of the event in the stream of a listener, from 1. Each stream
+	// has its own numbers: the same event may have another number in the next stream.
 	Sequence uint64 `json:"sequence,omitempty"`
-	// Time is when what the event says happened. Of a placed event it is the time of the
-	// record that holds it, the same in every stream, but for what a model says piece by
-	// piece: live that is the moment, and in a replay the time of the turn.
+	// Time is the time of the event. For a placed event it is the time of its record, the
+	// same in every stream. The pieces of a response are an exception: live they have the
+	// moment of their arrival, in a replay the time of the response.
 	Time  Millis `json:"time,omitzero"`
 	RunID ID     `json:"run_id,omitzero"`
 	Step  int    `json:"step,omitempty"` // from 1
 
 	// Position is the place of the event in the stream of its run, the id of an SSE
-	// frame, in the form "run.step.attempt.block-end-kind"; empty for an event that has no
-	// place of its own in the stream: a reader that comes back is told again.
+	// frame, in the form "run.step.attempt.block-end-kind". It is empty for an event that is
+	// not placed, which a client that reconnects receives again.
 	Position string `json:"-"`
 
 	ThreadID string `json:"thread_id,omitempty"` // run_start
 	AgentID  string `json:"agent_id,omitempty"`  // run_start
 	Origin   Origin `json:"origin,omitempty"`    // run_start
 
-	MessageID string `json:"message_id,omitempty"` // of the message that the event is part of
+	MessageID string `json:"message_id,omitempty"` // message of the event
 	Delta     string `json:"delta,omitempty"`      // text_delta, reasoning_delta, tool_call_delta, tool_call_stream_delta
 
-	// Of an activity, whose message id is its own: the same for a call and a type.
-	ActivityType string          `json:"activity_type,omitempty"` // activity_*: what kind of thing is shown; "tool_progress" for one
+	// ActivityType is the kind of an activity, such as "tool_progress". An activity has its
+	// own message id: one for each call and type.
+	ActivityType string          `json:"activity_type,omitempty"` // activity_snapshot, activity_delta
 	Content      json.RawMessage `json:"content,omitempty"`       // activity_snapshot: any JSON
-	Replace      bool            `json:"replace,omitempty"`       // activity_snapshot: it replaces what was shown under the message id
+	Replace      bool            `json:"replace,omitempty"`       // activity_snapshot: replaces the content with the same message id
 
-	// EncryptedValue is what the provider wants back, of any JSON type: it means
-	// nothing to anybody else. Of reasoning_encrypted_value.
+	// EncryptedValue is any JSON that only the provider understands, and requires in later
+	// requests (reasoning_encrypted_value).
 	EncryptedValue json.RawMessage `json:"encrypted_value,omitempty"`
 
 	CallID     string          `json:"id,omitempty"`          // tool_call_*, activity_*
@@ -136,58 +131,58 @@ type Event struct {
 
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"` // tool_call_done: see [ToolResult]
 
-	Failed int   `json:"failed,omitempty"` // inference_retry, inference_failed, model_switch: calls of the model that failed so far
-	Wait   int64 `json:"wait,omitempty"`   // inference_retry, model_circuit: milliseconds until the next one
-	// Reason is, of inference_retry, inference_failed and model_switch, the kind of the
-	// failure, see model.ErrorKind, or of model_switch circuit_open; of prefix_changed, what
-	// has changed: model, tools, system, context, summary, cut or results; of
-	// context_skipped, why there is no summary: savings, too_long, refused or model, as
-	// its record says, stale where another one came first, corrupt, or newer where only a
-	// newer program can read it.
+	Failed int   `json:"failed,omitempty"` // inference_retry, inference_failed, model_switch: number of failed model calls so far
+	Wait   int64 `json:"wait,omitempty"`   // inference_retry, model_circuit: milliseconds until the next call
+	// Reason is the kind of the failure (inference_retry, inference_failed, model_switch; see
+	// model.ErrorKind), or circuit_open (model_switch). For prefix_changed it is the changed
+	// part: model, tools, system, context, summary, cut or results. For context_skipped it is
+	// the cause: savings, too_long, refused or model, as in the record; stale if another
+	// summary was first; corrupt; or newer if only a newer program can read the record.
 	Reason string `json:"reason,omitempty"`
 
-	// UpTo is the sequence of the last message that the summary is of. TokensBefore is
-	// what the model would have been shown instead of it, the summary before it included,
-	// and TokensAfter what it costs itself; both are estimates.
+	// UpTo is the sequence of the last message that the summary replaces. TokensBefore
+	// estimates the replaced part of the request, with the previous summary, and TokensAfter
+	// the new summary.
 	UpTo         uint64 `json:"up_to,omitempty"`         // context_*
 	TokensBefore int    `json:"tokens_before,omitempty"` // context_compacted
 	TokensAfter  int    `json:"tokens_after,omitempty"`  // context_compacted
 
-	// Model is the provider's name of the model that said the turn, of inference_complete;
-	// the id that specs call it by, of model_switch, whose From is that of the model that
-	// was left, and of model_circuit.
+	// Model is the model of the response by its provider's name (inference_complete). For
+	// model_switch and model_circuit it is the id in the specs. From is the id of the
+	// previous model (model_switch).
 	Model      string     `json:"model,omitempty"`
 	From       string     `json:"from,omitempty"`
-	Usage      *Usage     `json:"usage,omitempty"`       // inference_complete: of the turn; run_finish: of the run
+	Usage      *Usage     `json:"usage,omitempty"`       // inference_complete: of the response; run_finish: of the run
 	StopReason StopReason `json:"stop_reason,omitempty"` // inference_complete
-	// Duration is in milliseconds, absent below one. Of inference_complete: how long
-	// the calls of the model took whose words the turn has, without pauses. Of
-	// tool_call_done: how long the tool ran. Of run_finish: from the run's first step
-	// to its end.
+	// Duration is in milliseconds, and absent below one. For inference_complete it is the
+	// time of the model calls that contributed to the response, without pauses. For
+	// tool_call_done it is the time that the tool ran, and for run_finish the time from the
+	// run's first step to its end.
 	Duration int64 `json:"duration_ms,omitempty"`
 
-	// Patch is a JSON Patch (RFC 6902): of state_delta on the last state_snapshot's
-	// value with the patches since (before the first one {"thread":{},"run":{}}), and Revision is that of the state after it; of activity_delta on the
+	// Patch is a JSON Patch (RFC 6902). For state_delta it applies to the last
+	// state_snapshot with the patches since, or to {"thread":{},"run":{}} before the first
+	// snapshot; Revision is that of the result. For activity_delta it applies to the
 	// activity's content.
 	Patch    json.RawMessage `json:"patch,omitempty"`
 	Revision uint64          `json:"revision,omitempty"` // state_delta, state_snapshot
 	// Snapshot is the state as {"thread": {KEY: VALUE}, "run": {KEY: VALUE}}, without
-	// the runtime's own keys and those of single calls. Of state_snapshot.
+	// internal keys of the runtime and keys of single calls (state_snapshot).
 	Snapshot json.RawMessage `json:"snapshot,omitempty"`
 	Messages []Message       `json:"messages,omitempty"` // messages_snapshot, oldest first
 
 	Steps       int          `json:"steps,omitempty"`       // run_finish
-	Response    string       `json:"response,omitempty"`    // run_finish: text of the last turn
+	Response    string       `json:"response,omitempty"`    // run_finish: text of the last response
 	Termination *Termination `json:"termination,omitempty"` // run_finish
 
-	Error string `json:"error,omitempty"` // error: for people; it quotes nothing internal
-	Code  string `json:"code,omitempty"`  // error: the code of the termination, or of what broke the stream off
+	Error string `json:"error,omitempty"` // error: text for people, without internal details
+	Code  string `json:"code,omitempty"`  // error: code of the termination, or of the failure of the stream
 }
 
-// CallOutcome says whether a call came to what the model wanted of it.
+// CallOutcome is the success or failure of a call.
 type CallOutcome string
 
-// The outcomes of calls that have a result. [ResultStatus] says more.
+// The outcomes of calls that have a result. [ResultStatus] has the details.
 const (
 	CallSucceeded CallOutcome = "succeeded"
 	CallFailed    CallOutcome = "failed"

@@ -1,6 +1,6 @@
 package core
 
-// LastRun is what a list of threads shows of a run that has ended or waits.
+// LastRun is the part of a run, which has ended or waits, that a list of threads shows.
 type LastRun struct {
 	ID          ID           `json:"run_id"`
 	AgentID     string       `json:"agent_id"`

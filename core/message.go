@@ -29,21 +29,21 @@ const (
 	BlockFile      BlockType = "file" // of a person: an image, a document, sound; see [Block.CheckFile]
 )
 
-// Block is one part of a message's content, in the order in which it was said.
+// Block is one part of a message's content. Blocks keep the order of the response or input.
 type Block struct {
 	Type BlockType `json:"type"`
 	Text string    `json:"text,omitempty"`
 
-	// Of a file: what it is, such as image/png, and either its bytes or the address
-	// from which the provider fetches it.
+	// MediaType is the type of a file, such as image/png. A file has either Data, or the
+	// URL from which the provider fetches it.
 	MediaType string `json:"media_type,omitempty"`
 	Data      []byte `json:"data,omitempty"` // base64 in JSON
 	URL       string `json:"url,omitempty"`
-	Filename  string `json:"filename,omitempty"` // for people and models; never a path here
+	Filename  string `json:"filename,omitempty"` // name for people and models; the runtime opens no path
 
-	// Echo is an opaque value that must be sent back unchanged to the model that made
-	// it (a reasoning signature, for example), and to no other; Origin is that model, as
-	// provider/name. Both are absent for blocks that need none.
+	// Echo is an opaque value, such as a reasoning signature. It must be sent unchanged to
+	// the model that made it, and to no other. Origin is that model, as provider/name. Most
+	// blocks have neither.
 	Echo   json.RawMessage `json:"echo,omitempty"`
 	Origin string          `json:"origin,omitempty"`
 }
@@ -52,7 +52,7 @@ type Block struct {
 type ToolCall struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"` // a JSON object; text that is no JSON is kept as a JSON string
+	Arguments json.RawMessage `json:"arguments"` // a JSON object; arguments that are invalid JSON are kept as a JSON string
 
 	// Echo and Origin are those of a [Block], for providers that sign calls.
 	Echo   json.RawMessage `json:"echo,omitempty"`
@@ -83,21 +83,21 @@ type Message struct {
 	RunID      ID          `json:"run_id,omitzero"`       // the run that stored it
 	Step       int         `json:"step,omitempty"`        // its step, from 1
 	Usage      *Usage      `json:"usage,omitempty"`       // role assistant
-	Model      string      `json:"model,omitempty"`       // role assistant: the model that said it, by its provider's name
-	Provider   string      `json:"provider,omitempty"`    // role assistant: whose model it is; empty where that is not said
+	Model      string      `json:"model,omitempty"`       // role assistant: the model of the response, by the provider's name for it
+	Provider   string      `json:"provider,omitempty"`    // role assistant: the provider of the model; empty if unknown
 	StopReason StopReason  `json:"stop_reason,omitempty"` // role assistant
-	CreatedAt  int64       `json:"created_at,omitempty"`  // unix milliseconds
+	CreatedAt  int64       `json:"created_at,omitempty"`  // Unix milliseconds
 
-	// Repair says that a message of role user is the runtime's own: the answer before it
-	// is not of the form that its run has to come to, or its run failed behind it.
+	// Repair marks a message of role user that the runtime wrote: the response before it
+	// did not have the form that the run requires, or the run failed after it.
 	Repair bool `json:"repair,omitempty"`
 
-	// Pending marks accepted input that no step has read yet, in what readers are
-	// given. It is never stored.
+	// Pending marks accepted input that no step has read yet. It is set for clients, and
+	// never stored.
 	Pending bool `json:"pending,omitempty"`
 
-	// Decided marks the result of a call that waited and was decided, in what readers are
-	// given. It is never stored.
+	// Decided marks the result of a call that waited and was decided. It is set for
+	// clients, and never stored.
 	Decided bool `json:"decided,omitempty"`
 }
 
@@ -191,17 +191,17 @@ const (
 	ResultUnknown     ResultStatus = "unknown"      // the tool may have run, and must not run twice
 )
 
-// ToolResult is what a tool call came to. Exactly one belongs to each call.
+// ToolResult is the outcome of a tool call. Each call has exactly one.
 type ToolResult struct {
 	CallID  string          `json:"call_id"`
 	Name    string          `json:"name"`
 	Data    json.RawMessage `json:"data,omitempty"`    // any JSON
-	Message string          `json:"message,omitempty"` // what the model reads instead of Data
+	Message string          `json:"message,omitempty"` // text that the model reads instead of Data
 	IsError bool            `json:"is_error,omitempty"`
 	Status  ResultStatus    `json:"status,omitempty"`
 
-	// Metadata is for programs, any JSON under each name: clients and hooks are shown
-	// it, the model is not.
+	// Metadata is for programs, with any JSON under each name. Clients and hooks read it;
+	// the model does not.
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 }
 

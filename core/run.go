@@ -53,8 +53,8 @@ func (o Origin) Check() error {
 	return Errorf(CodeInvalid, "origin %q is unknown, allowed are none (a user) and internal", Excerpt(string(o)))
 }
 
-// Run is the record of one execution of an agent over a thread, as readers get it.
-// What can race about an open run stands in the head, as a thread.Run.
+// Run is the record of one execution of an agent over a thread, as clients read it. The
+// fields of an open run for which writers race are in the head, as a thread.Run.
 type Run struct {
 	ID          ID           `json:"run_id"`
 	ThreadID    string       `json:"thread_id"`
@@ -63,18 +63,18 @@ type Run struct {
 	Status      RunStatus    `json:"status"`
 	Steps       int          `json:"steps"`
 	Usage       Usage        `json:"usage,omitzero"`
-	Response    string       `json:"response,omitempty"` // text of the last assistant turn, once done
+	Response    string       `json:"response,omitempty"` // text of the last response, once the run is done
 	Termination *Termination `json:"termination,omitempty"`
 	Dispatch    ID           `json:"dispatch_id,omitzero"`
 	Resolution  string       `json:"resolution,omitempty"` // content hash of the agent that the run is pinned to
 	FirstSeq    uint64       `json:"first_seq,omitempty"`  // sequence of its first log record
-	CreatedAt   int64        `json:"created_at"`           // unix milliseconds
+	CreatedAt   int64        `json:"created_at"`           // Unix milliseconds
 	StartedAt   int64        `json:"started_at,omitempty"`
 	FinishedAt  int64        `json:"finished_at,omitempty"`
-	Tickets     []Ticket     `json:"tickets,omitempty"` // what it waits for, in what readers are given; never stored
+	Tickets     []Ticket     `json:"tickets,omitempty"` // the calls that wait; set for clients, never stored
 }
 
-// DispatchStatus is the state of a delivery, apart from what the run came to.
+// DispatchStatus is the state of a delivery. It is independent of the outcome of the run.
 type DispatchStatus string
 
 // The dispatch statuses; the last four are final.
@@ -87,39 +87,40 @@ const (
 	DispatchDeadLetter DispatchStatus = "dead_letter"
 )
 
-// DispatchKind says what a dispatch brings.
+// DispatchKind is the content of a dispatch.
 type DispatchKind string
 
-// The kinds: a run of its own, or input for the inbox of one.
+// The kinds: a new run, or input for the inbox of a run.
 const (
 	DispatchRun   DispatchKind = "run"
 	DispatchInput DispatchKind = "input"
 )
 
-// Dispatch is a delivery as readers get it: of a run, or of input for an open one.
-// Its status is the queue's; what the run came to is RunStatus and Termination.
+// Dispatch is the delivery of a run, or of input for an open run, as clients read it. Its
+// status is that of the queue; the outcome of the run is RunStatus and Termination.
 type Dispatch struct {
 	ID        ID             `json:"dispatch_id"`
-	RunID     ID             `json:"run_id"` // that it opens; of input: the run that is to read it, or has
+	RunID     ID             `json:"run_id"` // the run that it opens; for input, the run that reads it
 	Kind      DispatchKind   `json:"kind"`
 	Status    DispatchStatus `json:"status"`
-	RunStatus RunStatus      `json:"run_status,omitempty"` // of a run
+	RunStatus RunStatus      `json:"run_status,omitempty"` // only for a run
 	AgentID   string         `json:"agent_id,omitempty"`
-	// Priority is a queued run's; it counts only until the run opens.
+	// Priority orders queued runs; it has no effect after the run opens.
 	Priority    *uint8 `json:"priority,omitempty"`
-	AvailableAt int64  `json:"available_at,omitempty"` // unix milliseconds; 0: at once
-	// Of the open run: claims without progress so far, how many there may be, and who
-	// holds the one that stands until when, unix milliseconds.
+	AvailableAt int64  `json:"available_at,omitempty"` // Unix milliseconds; 0: immediately
+	// Attempts is the number of claims of the open run without progress, and MaxAttempts
+	// its limit. ClaimedBy is the worker with the claim, until LeaseUntil (Unix
+	// milliseconds).
 	Attempts    int    `json:"attempts,omitempty"`
 	MaxAttempts int    `json:"max_attempts,omitempty"`
 	ClaimedBy   string `json:"claimed_by,omitempty"`
 	LeaseUntil  int64  `json:"lease_until,omitempty"`
 
-	Messages    []Message    `json:"messages,omitempty"` // that no step has read; they can be edited
-	Tickets     []Ticket     `json:"tickets,omitempty"`  // what the open run waits for
+	Messages    []Message    `json:"messages,omitempty"` // messages that no step has read; clients can edit them
+	Tickets     []Ticket     `json:"tickets,omitempty"`  // tickets of the open run
 	Termination *Termination `json:"termination,omitempty"`
-	CreatedAt   int64        `json:"created_at"`             // unix milliseconds
-	CompletedAt int64        `json:"completed_at,omitempty"` // of a run that a step has opened
+	CreatedAt   int64        `json:"created_at"`             // Unix milliseconds
+	CompletedAt int64        `json:"completed_at,omitempty"` // set after a step has opened the run
 }
 
 // Phase is a named point in a step at which hooks run.

@@ -36,14 +36,14 @@ const (
 // it is. Its parameters are the tool and its arguments.
 const ActionConfirm = "tool:PermissionConfirm"
 
-// Suspension is what a call waits for, as those read it who decide.
+// Suspension is the question of a call that waits, as its approvers read it.
 type Suspension struct {
-	ID         string          `json:"suspension_id"`        // see [CheckName]; names the ticket on its thread
-	Action     string          `json:"action"`               // what is asked for: "tool:PermissionConfirm", "tool:ask_user"
+	ID         string          `json:"suspension_id"`        // id of the ticket on its thread; see [CheckName]
+	Action     string          `json:"action"`               // the requested action, such as "tool:PermissionConfirm" or "tool:ask_user"
 	Message    string          `json:"message,omitempty"`    // for people
-	Parameters json.RawMessage `json:"parameters,omitempty"` // what the action is about
-	// ResponseSchema is the JSON Schema of the payload of a decision that resumes
-	// the call; absent: anything. With ResumeReplay a decision may have no payload.
+	Parameters json.RawMessage `json:"parameters,omitempty"` // parameters of the action
+	// ResponseSchema is the JSON Schema of the payload of a decision that resumes the
+	// call; absent: any payload. With ResumeReplay the payload is optional.
 	ResponseSchema json.RawMessage `json:"response_schema,omitempty"`
 }
 
@@ -83,13 +83,13 @@ func (r TicketRequest) Suspension(tool string) Suspension {
 type Ticket struct {
 	CallID    string          `json:"tool_call_id"`
 	Tool      string          `json:"tool_name"`
-	Arguments json.RawMessage `json:"arguments"` // as in a [ToolCall]
+	Arguments json.RawMessage `json:"arguments"` // arguments as in a [ToolCall]
 	Suspension
 	Mode      ResumeMode `json:"resume_mode"`
 	Kind      TicketKind `json:"kind"`
-	CreatedAt int64      `json:"created_at,omitempty"` // unix milliseconds, by the clock that the gate or tool that asked was shown
-	Deadline  int64      `json:"expires_at,omitempty"` // unix milliseconds; 0: never
-	Decision  *Decision  `json:"decision,omitempty"`   // accepted, and not read by the run yet; only set by reads of a run
+	CreatedAt int64      `json:"created_at,omitempty"` // Unix milliseconds, by the clock of the gate or tool that asked
+	Deadline  int64      `json:"expires_at,omitempty"` // Unix milliseconds; 0: never
+	Decision  *Decision  `json:"decision,omitempty"`   // accepted decision that the run has not read yet; set only by reads of a run
 }
 
 // DecisionAction says what a decision does with its call.
@@ -101,38 +101,38 @@ const (
 	DecisionCancel DecisionAction = "cancel"
 )
 
-// Decision is what a person, a client or a child run says about a ticket.
+// Decision is the decision of a person, a client or a child run on a ticket.
 type Decision struct {
-	// ID makes the decision idempotent: the same id again changes nothing. See
-	// [CheckName]; empty: made of what the decision says.
+	// ID makes the decision idempotent: the same id again changes nothing. If it is empty,
+	// it is derived from the content of the decision. See [CheckName].
 	ID      string          `json:"decision_id"`
 	Action  DecisionAction  `json:"action"`
-	Payload json.RawMessage `json:"payload,omitempty"` // a person's {"approved": false} cancels, whatever Action says
-	Reason  string          `json:"reason,omitempty"`  // of a cancel, for the model
-	// Remember says for how long a person's answer to a request for permission holds,
-	// and RememberAs for what. What asked remembers it: the permission plugin, or the
-	// runtime for the Approval of a tool.
+	Payload json.RawMessage `json:"payload,omitempty"` // {"approved": false} of a person cancels, with either Action
+	Reason  string          `json:"reason,omitempty"`  // reason of a cancel, for the model
+	// Remember is how long a person's permission holds, and RememberAs which calls it
+	// covers. The permission plugin remembers it, or, for the Approval of a tool, the
+	// runtime.
 	Remember   Remember   `json:"remember,omitempty"`
 	RememberAs RememberAs `json:"remember_as,omitempty"`
 }
 
-// Remember says for how long an answer holds.
+// Remember is how long a permission holds.
 type Remember string
 
-// How long an answer holds. The zero Remember is RememberOnce.
+// The durations of a permission. The zero Remember is RememberOnce.
 const (
 	RememberOnce   Remember = "once"   // for the call that it is about
 	RememberRun    Remember = "run"    // until the run ends
 	RememberThread Remember = "thread" // as long as the thread
 )
 
-// RememberAs says what an answer holds for.
+// RememberAs is the set of calls that a permission covers.
 type RememberAs string
 
-// What an answer holds for. The zero RememberAs is RememberCall.
+// The sets of calls. The zero RememberAs is RememberCall.
 const (
 	RememberCall RememberAs = "call" // the same tool with the same arguments
-	RememberRule RememberAs = "rule" // whatever the rule asks about that asked; all calls of a tool that asked itself
+	RememberRule RememberAs = "rule" // all calls that the asking rule covers; or all calls of the tool, if its Approval asked
 )
 
 // Lasts reports whether the decision is to be remembered beyond its call.

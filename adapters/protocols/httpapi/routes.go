@@ -142,12 +142,12 @@ func threadRoutes() []route {
 		},
 		{
 			Method: "POST", Path: "/v1/threads/{thread}/cancel", Name: "cancelThread", serve: (*api).cancelThread,
-			Text:  "Cancel the open run of a thread or, if none is open, its first queued run. Delayed runs are not cancelled. If there is no such run, the response is 404.",
+			Text:  "Cancel the open run of a thread or, if none is open, its first queued run. Delayed runs are not cancelled. If neither exists, the response is 404.",
 			Takes: []any{ofThread{}}, Answers: []answer{{Status: 202, Body: threadCancelled{}}}, Refuses: absent,
 		},
 		{
 			Method: "POST", Path: "/v1/threads/{thread}/interrupt", Name: "interruptThread", serve: (*api).interruptThread,
-			Text:  "End the open run and all queued runs of a thread, and queue the input, if any. Delayed runs stay. If there is no input and no run to end, the response is 404.",
+			Text:  "End the open run and all queued runs of a thread, and queue the input, if any. Delayed runs stay. Without input and without a run to end, the response is 404.",
 			Takes: []any{ofThread{}, keyed{}}, Body: interruption{}, Empty: true,
 			Answers: []answer{{Status: 202, Body: interrupted{}}}, Refuses: slices.Concat(absent, limits, []core.Code{core.CodeUnsupported, core.CodeConflict, core.CodeSuperseded}),
 		},
@@ -211,7 +211,7 @@ func runRoutes() []route {
 			Method: "GET", Path: "/v1/runs/{run}/events/stream", Name: "followRun", serve: (*api).followRun,
 			Text:  "Stream the events of a run until it ends or waits. The stream starts with the first event, or after `Last-Event-ID`. Clients that cannot set the header use the query parameter `lastEventId`. On AWS a stream that only follows a run ends with `run_yield` after 60 seconds; connect again.",
 			Takes: []any{ofRun{}, following{}}, Refuses: slices.Concat(absent, []core.Code{core.CodeNotAcceptable}),
-			Answers: []answer{{Status: 200, Body: core.Event{}, Stream: true}, {Status: 204, Text: "There is no later event"}},
+			Answers: []answer{{Status: 200, Body: core.Event{}, Stream: true}, {Status: 204, Text: "No later event exists"}},
 		},
 		{
 			Method: "POST", Path: "/v1/runs/{run}/cancel", Name: "cancelRun", serve: (*api).cancelRun,

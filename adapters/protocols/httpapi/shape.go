@@ -143,7 +143,7 @@ type inputBlock struct {
 type said struct {
 	AgentID  string          `json:"agentId,omitempty" strict:"also=agent_id"` // the agent; default is the deployment's default agent
 	Messages []inputMessage  `json:"messages,omitempty" schema:"minItems=1"`   // the input; required unless regenerate_from is set
-	Mode     mailbox.Mode    `json:"mode,omitempty"`                           // what the input does on a busy thread; default queue, or interrupt if regenerate_from or replace_message is set
+	Mode     mailbox.Mode    `json:"mode,omitempty"`                           // effect of the input on a busy thread; default queue, or interrupt if regenerate_from or replace_message is set
 	Request  json.RawMessage `json:"request,omitempty"`                        // any JSON for the hooks and tools of the run, at most 16 KB
 	queueing
 }
@@ -223,7 +223,7 @@ type decisionBody struct {
 	Reason       string              `json:"reason,omitempty"`                               // text that the model reads after a cancel
 	DecisionID   optionalName        `json:"decision_id,omitempty" strict:"also=decisionId"` // id for safe retries; default is derived from the content of the decision
 	Remember     core.Remember       `json:"remember,omitempty"`                             // how long a permission holds
-	RememberAs   core.RememberAs     `json:"remember_as,omitempty" strict:"also=rememberAs"` // what the permission covers; only with remember run or thread
+	RememberAs   core.RememberAs     `json:"remember_as,omitempty" strict:"also=rememberAs"` // the calls that the permission covers; only with remember run or thread
 	_            struct{}            `schema:"{\"if\":{\"required\":[\"tool_call_id\"]},\"then\":{\"not\":{\"required\":[\"suspension_id\"]}},\"else\":{\"required\":[\"suspension_id\"]},\"dependentSchemas\":{\"remember_as\":{\"required\":[\"remember\"],\"properties\":{\"remember\":{\"enum\":[\"run\",\"thread\"]}}}}}"`
 }
 

@@ -72,6 +72,16 @@ func TestWhatATagNarrows(t *testing.T) {
 	}
 }
 
+func TestSentences(t *testing.T) {
+	for text, want := range map[string]string{
+		"id of the run": "Id of the run.", "run_start: its agent": "run_start: its agent.", "Done.": "Done.",
+	} {
+		if got := sentence(text); got != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestTheBlockHasAPlaceInTheDocument(t *testing.T) {
 	for _, document := range []string{"", blockStarts, blockEnds + blockStarts} {
 		if got, err := Block([]byte(document), nil); err == nil {

@@ -145,10 +145,14 @@ func exported(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// sentence begins with a capital letter and ends with a full stop.
+// sentence begins with a capital letter, unless its first word is a name of the wire such
+// as run_start, and ends with a full stop.
 func sentence(text string) string {
 	if !strings.HasSuffix(text, ".") {
 		text += "."
+	}
+	if first, _, _ := strings.Cut(text, " "); strings.Contains(first, "_") {
+		return text
 	}
 	return exported(text)
 }
