@@ -11,7 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// reader reads what is stored on behalf of callers.
+// reader reads stored records on behalf of callers.
 type reader struct {
 	env     *env.Env
 	log     *slog.Logger

@@ -9,8 +9,9 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Approvals come from an index of the store: threads whose head has waited for a decision
-// since a time. Like lists, it may lag; each thread's head decides what is shown.
+// Approvals come from an index of the store: threads whose head has waited for a decision since
+// a given time. Like lists, the index may lag; the head of each thread decides whether the
+// approval is returned.
 
 // How many threads of the index one page looks at, and how many of them concurrently. In a
 // tenant with many waiting threads, a user who may read few of them may get a page without

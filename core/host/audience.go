@@ -129,8 +129,8 @@ func (a *audience) isNew(e core.Event) bool {
 	return true
 }
 
-// ready waits for a slow listener. Only emitters of what is stored may call it: a run
-// never waits for its readers. The error is emit's, or ctx's cause.
+// ready waits for a slow listener. Only emitters of stored events may call it: a run never
+// waits for its readers. The error is emit's, or ctx's cause.
 func (a *audience) ready(ctx context.Context) error {
 	if a.gone != nil {
 		return a.gone
@@ -157,7 +157,7 @@ func (a *audience) first(i item) bool {
 	return true
 }
 
-// stored notes that what was shown of a step is committed.
+// stored notes that the events shown of a step are committed.
 func (a *audience) stored() { a.partial = false }
 
 // restart emits step_restarted if a step was shown in part and will be shown again.
@@ -174,9 +174,9 @@ func (a *audience) yield(run core.ID) {
 	_ = a.emit(core.Event{Type: core.EventRunYield, RunID: run, Step: a.step}) // gone keeps the error
 }
 
-// item names what a stream shows at most once: a result by its message id, a ticket by
-// its suspension id, a decision by its own id and its call's, a change of the state by its
-// revision, the end of a step by the step's number.
+// item names a thing that a stream shows at most once. A result is named by its message id, a
+// ticket by its suspension id, a decision by its own id and its call's. A change of the state
+// is named by its revision, the end of a step by the step's number.
 type item struct {
 	result, ticket, decision string
 	number                   uint64

@@ -71,9 +71,9 @@ func (p *pager) backwards(ctx context.Context, after uint64, early bool) (before
 	return nil, nil
 }
 
-// trim drops the messages of the run that before belongs to from the page's start, unless
-// the page has no others. Half a run would be a call without its result, or a result without
-// its call. before is the message before the page; nil: there is none.
+// trim drops the messages of the run that before belongs to from the page's start, unless the
+// page has no others. Half a run would be a call without its result, or a result without its
+// call. before is the message before the page; nil: the page starts with the first.
 func (p *pager) trim(before *core.Message) {
 	if before == nil {
 		return

@@ -36,9 +36,9 @@ type childRun struct {
 // childDepth bounds how deep child runs are followed: tools can make runs wait in a circle.
 const childDepth = 16
 
-// asked reports whether a head's open run waits for child runs alone, and whether each of
-// them, itself or through children of its own, waits for a person or a client. Then nothing
-// changes without a decision. The waiter hears of the threads that were looked at.
+// asked reports whether a head's open run waits only for child runs, and whether each of them
+// waits for a person or a client, directly or through its own children. Then nothing changes
+// without a decision. The waiter receives the threads that asked has read.
 func (c *childWaits) asked(ctx context.Context, w *waiter, head thread.Head) (asked, waits bool, err error) {
 	if head.Run.Status != thread.Waiting || !head.Tickets.AwaitChildren() {
 		return false, false, nil
@@ -58,14 +58,14 @@ func (c *childWaits) allAsk(ctx context.Context, w *waiter, key core.ThreadKey, 
 		if err != nil || !ok {
 			return false, err
 		}
-		// Before the head is read, so that no change is missed. Another process's changes are
-		// no news; the call looks again after its interval.
+		// Before the head is read, so that no change is missed. Changes of another process are
+		// not announced here; the call looks again after its interval.
 		w.hear(child.thread)
 		now, err := c.mailbox.Head(ctx, child.thread)
 		if err != nil {
 			return false, err
 		}
-		// A child that is queued behind a run that waits for a person waits for that person too.
+		// A child that is queued after a run that waits for a person waits for that person too.
 		if _, pending := now.RunStatus(child.run); !pending || now.Run.Status != thread.Waiting {
 			return false, nil
 		}
@@ -82,7 +82,7 @@ func (c *childWaits) allAsk(ctx context.Context, w *waiter, key core.ThreadKey, 
 	return true, nil
 }
 
-// childOf returns the run that a ticket waits for; ok is false if there is none yet: a tool
+// childOf returns the run that a ticket waits for; ok is false if it does not exist yet: a tool
 // may wait for a run that it has not started.
 func (c *childWaits) childOf(ctx context.Context, key core.ThreadKey, head thread.Head, t thread.Ticket) (childRun, bool, error) {
 	at := childTicket{key, t.ID}

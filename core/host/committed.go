@@ -23,7 +23,7 @@ type EventQuery struct {
 // whose position lies after the query's is returned whole, even if the reader was shown the
 // beginning of its text.
 //
-// A page costs the run's records from its first, whatever After is: positions are not
+// A page costs the run's records from its first, for every value of After: positions are not
 // indexed.
 func (r *Host) Committed(ctx context.Context, id core.Identity, runID core.ID, q EventQuery) (page Page[core.Event], err error) {
 	bounds, err := MessageQuery{Limit: q.Limit}.complete()
@@ -95,7 +95,7 @@ func (c *committed) emit(e core.Event) error {
 		return nil
 	}
 	const around = 256 // ids and times
-	// Of the event's fields those that can be large; the JSON of the rest is bounded.
+	// Only the fields of the event that can be large; the JSON of the rest is bounded.
 	size := around + len(e.Delta) + len(e.Arguments) + len(e.Result) + len(e.Patch) + len(e.Response) + len(e.EncryptedValue)
 	if len(c.page.Items) == c.limit || len(c.page.Items) > 0 && c.size+size > maxPageBytes {
 		c.page.Next = c.page.Items[len(c.page.Items)-1].Position

@@ -8,7 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
-// What a person does with threads and runs, other than talking. Every method first checks
+// Actions on threads and runs, other than new input. Every method first checks
 // that the caller may read the thread (visible, locate); the mailbox checks the owner again
 // in the write, where the thread cannot change hands in between.
 

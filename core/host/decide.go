@@ -51,7 +51,7 @@ type decisions struct {
 // decideAll takes decisions for a caller that claims the thread next: their hints are
 // delayed by a lease. A caller that does not claim must call wakeNow.
 //
-// Each decision is a write of its own, in the order given. The first that is refused ends
+// Each decision is a separate write, in the order given. The first that is refused ends
 // the request, and those before it are taken: then decideAll wakes the thread itself, since
 // no stream will claim it.
 func (w *worker) decideAll(ctx context.Context, id core.Identity, key core.ThreadKey, all []mailbox.Deciding) (taken decisions, err error) {

@@ -77,7 +77,7 @@ func (d *demand) heeds(mark live.Mark, now int64) bool {
 // read before did not show, or one that was left under the same version of the head. In
 // the second case the head is rewritten, as for any record that is rewritten.
 func (d *demand) makeRoom(ctx context.Context, head thread.Head, refused error) {
-	record, _, _ := d.store.Get(ctx, d.key, recordname.Follow) // what cannot be read is no mark
+	record, _, _ := d.store.Get(ctx, d.key, recordname.Follow) // a record that cannot be read is not a mark
 	var mark live.Mark
 	if d.records.Decode("follow mark", record.Payload, &mark) == nil && d.heeds(mark, d.env.Millis()) {
 		return
@@ -90,9 +90,9 @@ func (d *demand) makeRoom(ctx context.Context, head thread.Head, refused error) 
 	}
 }
 
-// matters reports whether a mark changes anything: it does not if the agent says itself
-// what is stored. The run may be pinned to another spec of the agent; the cost is a mark
-// too many, or words that come with their commit.
+// matters reports whether a mark changes anything: it does not if the agent's spec decides
+// itself which events are stored. The run may be pinned to another spec of the agent; the cost
+// is a mark too many, or words that come with their commit.
 func (d *demand) matters(agent string) bool {
 	resolved, err := d.agents.Resolve(agent)
 	return err != nil || resolved.Spec.Events == ""

@@ -25,7 +25,7 @@ func ForHost(ctx context.Context) context.Context { return context.WithValue(ctx
 // if the host stops: a client that goes is not a cancel.
 //
 // A function waits for the end of the request, or of the host if ForHost was used, and
-// reads its cause: a derived context would be cancelled whatever the cause. The caller must
+// reads its cause: a derived context would be cancelled for every cause. The caller must
 // call the returned function, which waits for that function.
 func detach(ctx context.Context, e *env.Env) (context.Context, context.CancelFunc) {
 	// free has ctx's deadline on the environment's clock, which the simulator controls.

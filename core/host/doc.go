@@ -2,13 +2,13 @@
 // local host serve. A program that runs agents itself imports core/reveille, whose Runtime is
 // a small front for one identity.
 //
-// # In a process of its own
+// # In one process
 //
 // [New] makes a [Host] of agents, models, tools and plugins. Without an Options.Waker the
-// process has a queue of its own ([Queue]), and the calls that wait for a run take its steps,
-// and those of the child runs that it waits for: [Host.Play] submits and waits,
-// [Host.Await] waits for a run whoever submitted it, [Host.EventsOf] yields the events
-// of a run as they happen. [Host.Work] takes the steps of the runs that no call waits for.
+// process has its own queue ([Queue]). A call that waits for a run takes the run's steps, and
+// those of the child runs that it waits for. [Host.Play] submits and waits, [Host.Await] waits
+// for a run that any caller has submitted, [Host.EventsOf] yields the events of a run as they
+// happen. [Host.Work] takes the steps of the runs that no call waits for.
 //
 // Without an Options.Store everything is in memory, and a run whose call ends early is
 // cancelled. With one a run outlives its call: the next call, Work or another process
@@ -27,44 +27,45 @@
 // A run continues when its client has gone, or when its process ends: the queue, or the
 // sweep, brings it to another process.
 //
-// # The methods, by what a caller wants
+// # The methods by task
 //
 //	to start a run       Submit, SubmitTo, Stream, Play, EventsOf
 //	to wait for one      Await, Follow, Iterate around either
 //	to decide            Decide, DecideThread, StreamDecisions, StreamAnswered
 //	to end one           CancelRun, CancelThread, InterruptThread
-//	to begin again       RetryRun a dead letter, TakeUp a failed run, Fork a thread
+//	to start again RetryRun a dead letter, TakeUp a failed run, Fork a thread
 //	to change input      EditInput, RetractInput, before a step has read it
 //	threads              CreateThread, UpdateThread, DeleteThread, Thread, Threads
-//	what was said        Messages, Mailbox for what waits, Approvals for who is asked
+//	messages             Messages, Mailbox for waiting input, Approvals for open questions
 //	runs                 ReadRun, Runs, ActiveRun, RunOfKey, Steps, Committed
 //	state                State at a revision, StatePatches between revisions
-//	what there is        Agents, Agent, DefaultAgent, Capabilities, Exposed, Limits
+//	the deployment       Agents, Agent, DefaultAgent, Capabilities, Exposed, Limits
 //	to work              Work, or WorkBatch and WorkLocal with Sweep, Rewake, Reclaim
 //	to watch the process Stats, Healthy, Ready, Report and SumUsage of usage
 //
-// Methods of a caller take a core.Identity: what it may not read or change is not_found.
-// Those of workers take none. Every method is safe for concurrent use, ends with its context,
-// and returns errors with a code ([core.CodeOf]): what has code throttled or unavailable can
-// be tried again, with the same ids or keys, and is done once.
+// Methods for callers take a core.Identity: for threads that it may not read or change they
+// return not_found. Methods for workers take none. Every method is safe for concurrent use,
+// ends with its context, and returns errors with a code ([core.CodeOf]). A call that failed
+// with code throttled or unavailable can be repeated with the same ids or keys, and takes
+// effect once.
 //
 // # What a stream shows
 //
-// A stream has the events of one run, numbered from 1 for each listener, until the run is
-// done or waits for a person (run_finish), or until the stream ends before the run does (run_yield).
-// What a model says, and what tools show, is live. What is committed has a position: it
-// appears once in a stream, and again, with the same position, when a client reconnects.
-// Positions ascend, except after step_restarted, which declares a step void. To keep that
-// order, a stream shows what other workers have committed of the run before it takes a step
-// itself. A [Listener] receives the state where the stream starts, and its changes; a
-// [Choosing] listener may decline both, and may ask for the thread's earlier messages.
+// A stream has the events of one run, numbered from 1 for each listener. It ends when the run
+// is done or waits for a person (run_finish), or before the run does (run_yield). The output of
+// a model, and the progress of tools, is live. A committed event has a position: it appears
+// once in a stream, and again, with the same position, when a client reconnects. Positions
+// ascend, except after step_restarted, which declares a step void. To keep that order, a stream
+// shows what other workers have committed of the run before it takes a step itself. A
+// [Listener] receives the state where the stream starts, and its changes; a [Choosing] listener
+// may decline both, and may ask for the thread's earlier messages.
 //
 // # The parts
 //
-// The Host is a facade. Its parts are values that know only what is below them:
+// The Host is a facade. Its parts are values that know only the parts below them:
 //
 //	player      submits a run, or waits for one, for a call that returns its Result
-//	stepping    takes the steps of the run that a call waits for, where the queue is its own
+//	stepping    takes the steps of the run that a call waits for, if the process has its own queue
 //	childWaits  tells whether a run that waits for child runs waits for a person
 //	Queue       the wake-ups of this process, shared by its workers and waiting calls
 //	streams     makes followers, and starts them after decisions
@@ -101,31 +102,32 @@
 //
 // # Where to look
 //
-//   - Who takes the steps where the queue is the process's own: stepping.after in stepping.go
+//   - Which code takes the steps in a process with its own queue: stepping.after in stepping.go
 //     for calls that wait, and Host.Work in workers.go.
 //   - How a stream changes from inline to following: Host.Stream in streams.go and
 //     worker.runInline in inline.go. The steps emit to the stream's audience; the follower
 //     then continues after what they committed.
-//   - What a follower reads: source.go. What a stream shows of it: stream.go.
+//   - The records that a follower reads: source.go. The events that a stream makes of them:
+//     stream.go.
 //   - The SSE id of a delta: Emitter.emitPlaced in core/internal/run/history/emitter.go makes the
 //     position of every event, and adapters/protocols/httpapi/encoder.go sends it as the id.
-//   - Where a stream ends: follower.follow in follow.go. It ends with the run, with its
+//   - The end of a stream: follower.follow in follow.go. It ends with the run, with its
 //     time, or when its listener is gone, which only audience.go knows.
-//   - What closes a stream on Lambda: adapters/aws/lambda/stream.go ends a request's context
+//   - The end of a stream on Lambda: adapters/aws/lambda/stream.go ends a request's context
 //     before the invocation's deadline, follower.beforeReserve in follow.go ends the stream
 //     before that, and functions/kit/serve/serve.go sets the longest time for a stream that
 //     only follows.
 //   - How a follower shows what a model is saying: unsaid.go. In this process it hears the
 //     steps (core/internal/run/live/hear.go); for another process it leaves a mark, demand.go, and
 //     reads the event chunks that core/internal/run/live/writer.go writes.
-//   - What a stream shows of the state: shownstate.go. What it shows of earlier messages:
+//   - The state in a stream: shownstate.go. Earlier messages in a stream:
 //     streams.greet in streams.go.
-//   - What Play and Await return: player.end in play.go.
+//   - The result of Play and Await: player.end in play.go.
 //   - How a follower learns of a commit: watch.go.
-//   - What a stream shows after a person's decision: Host.StreamDecisions in
+//   - A stream after a person's decision: Host.StreamDecisions in
 //     streams.go, and resume.go, also for a client that retries.
 //   - Which runs may be claimed side by side: permits.go, which work.go asks before each
 //     claim.
-//   - What a page of messages has, and where it ends: messages.go, pager.go and
-//     backwards.go; what is visible before the log has it: early.go.
+//   - The content and the end of a page of messages: messages.go, pager.go and backwards.go;
+//     messages that are visible before the log has them: early.go.
 package host

@@ -10,9 +10,9 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
-// follower feeds a stream from its source: from commits, and from what is stored of the
-// turn that comes next (unsaid.go). What it shows is a function of the head and of records
-// that the head vouches for, whichever process runs: two followers of a run in two
+// follower feeds a stream from its source: from commits, and from the stored pieces of the turn
+// that comes next (unsaid.go). Its output is a function of the head and of records that the
+// head vouches for, and does not depend on the process: two followers of a run in two
 // processes show the same events, but for how a model's words are divided into pieces.
 //
 // It has no lock, as it serves one stream and follows only after inline steps.
@@ -43,11 +43,10 @@ type nextHead func(ctx context.Context, watch *watch, seen thread.Head) (thread.
 // errAsked ends the wait for a run that waits for child runs, when these wait for persons.
 var errAsked = core.Errorf(core.CodeInternal, "the children of the run wait for a person")
 
-// follow shows what is committed until the run is done or waits for a person, or the time is
-// over. It goes on through a wait for child runs alone. Its
-// error comes before the first event: once something was shown, it ends the stream
-// instead. next waits for the next head; nil: the watch does, and unsaid shows what is
-// said until then.
+// follow shows committed events until the run is done or waits for a person, or the time is
+// over. It continues through a wait for child runs alone. Its error precedes the first event:
+// once an event was shown, the error ends the stream instead. next waits for the next head;
+// nil: the watch does, and unsaid shows the model's words until then.
 //
 // follow reads nothing by itself: it shows each head that the thread's watch learns of,
 // and what is new in the head decides what is read. It joins the watch before it reads the
@@ -61,8 +60,8 @@ func (f *follower) follow(ctx context.Context, next nextHead) error {
 	if f.stream.audience.over() {
 		return nil
 	}
-	// within is the time for following. What is there at the first look is shown under
-	// showing, even if no time is left to wait for more.
+	// within is the time for following. The first look is shown under showing, even if no time
+	// remains to wait for more.
 	within, cancel := f.beforeReserve(ctx)
 	defer cancel()
 	joined := f.watches.join(f.key)
@@ -152,7 +151,7 @@ func (f *follower) show(ctx context.Context, head thread.Head) (record core.Run,
 	// Kept before anything is shown: a failure below ends the stream, so that no head is
 	// shown twice.
 	f.seen, f.record = head, record
-	f.stream.begin(record) // also for a queued run: run_start says that it is accepted, and its id
+	f.stream.begin(record) // also for a queued run: run_start announces that it is accepted, and its id
 	if err := f.replay(ctx, head); err != nil {
 		return record, false, err
 	}
@@ -164,7 +163,7 @@ func (f *follower) show(ctx context.Context, head thread.Head) (record core.Run,
 
 // ends reports whether a run's stream ends under a head. A closing run is done for its
 // readers, but still the open one: it owes its last records. A run that waits for child runs
-// alone goes on by itself.
+// alone continues by itself.
 func ends(record core.Run, head thread.Head) bool {
 	if head.Run.ID != record.ID {
 		return record.Status == core.RunDone || record.Status == core.RunWaiting
@@ -173,7 +172,7 @@ func ends(record core.Run, head thread.Head) bool {
 }
 
 // unchanged reports whether a head shows what the last one did. A run that is still
-// queued has not changed, whatever else happens on the thread: a stream that waits for a
+// queued has not changed, even if other things happen on the thread: a stream that waits for a
 // long run before it costs no read for each of that run's commits. Renewed leases change
 // the version too, and are read: the log has nothing new then.
 func (f *follower) unchanged(head thread.Head) bool {

@@ -7,7 +7,7 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 )
 
-// What a host reports about this process: whether it serves, and how much it works on.
+// The reports of a host about this process: whether it serves, and its current work.
 
 // Env returns the clock, the ids and the randomness that the runtime was built with.
 func (r *Host) Env() *env.Env { return r.env }

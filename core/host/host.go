@@ -21,10 +21,10 @@ import (
 )
 
 // Host is the facade over the core. It is safe for concurrent use: New sets its
-// fields, and what changes inside them (permits, watches, the stepper's memory) has locks
-// of its own.
+// fields, and the parts that change (permits, watches, the stepper's memory) have their own
+// locks.
 //
-// Its exported methods are what hosts and programs call. They share the parts below, none
+// Hosts and programs call its exported methods. They share the parts below, none
 // of which knows the Host.
 type Host struct {
 	env     *env.Env

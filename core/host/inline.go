@@ -12,8 +12,8 @@ import (
 // How a run is stepped in the process, and in the call, that streams it.
 
 // submitInline submits and claims in one write, unless a suspect occupies the process:
-// then the run is left to the queue and the permit is nil, as when other work of the
-// thread comes first.
+// then the queue brings the run and the permit is nil, as when other work of the thread comes
+// first.
 //
 // The permit precedes the claim: a claim that has to be released costs the thread a write
 // and the run an attempt.
@@ -32,13 +32,13 @@ func (w *worker) submitInline(ctx context.Context, s mailbox.Submission) (receip
 	return receipt, head, permit, nil
 }
 
-// claimInline claims a run for a stream if its thread's head lets the run continue. The
-// run is left to the queue, with a nil permit, if it is a suspect, another suspect runs,
+// claimInline claims a run for a stream if its thread's head lets the run continue. The queue
+// brings the run, and the permit is nil, if it is a suspect, another suspect runs,
 // or the time is short.
 //
-// The permit precedes the claim and is the caller's from then on. Whatever happens in
-// between, a hint is on its way: the one that the decision holds back is delivered after
-// the lease, so that a process that dies here delays the run and does not lose it.
+// The permit precedes the claim and is the caller's from then on. In every case a hint is on
+// its way: the one that the decision holds back is delivered after the lease, so that a process
+// that dies here delays the run and does not lose it.
 func (w *worker) claimInline(ctx context.Context, key core.ThreadKey, head thread.Head, runID core.ID) (thread.Head, *permit) {
 	if head.Run.ID != runID || !head.Ready() || head.Run.AvailableAt > w.env.Millis() {
 		return head, nil // another worker has it, or it waits: for other decisions, or for a model that refuses calls for now
@@ -75,15 +75,16 @@ func (w *worker) claimInline(ctx context.Context, key core.ThreadKey, head threa
 // runInline never waits for the reader, however slow: the thread, its queue and a
 // person's cancel would wait too.
 //
-// What the reader was shown of a step counts only if the step is committed, or, for a tool
-// round, if its turn is: results are stored one by one and shown after their write. The
-// rest another claim makes again, with other deltas, and step_restarted announces that.
+// The events that the reader received of a step count only if the step is committed, or, for a
+// tool round, if its turn is: results are stored one by one and shown after their write.
+// Another claim makes the rest again, with other deltas, and step_restarted announces that.
 func (w *worker) runInline(ctx context.Context, key core.ThreadKey, s *stream, head thread.Head, permit *permit) {
 	defer permit.release()
 	ctx, stop := w.meter.start(ctx, key)
 	defer stop()
-	// What a follower has shown before is committed, but for what was said under an earlier
-	// claim: that is void. The steps emit to the audience itself, past stream.emit.
+	// The events that a follower has shown before are committed, except the model's words under
+	// an earlier claim: those are void. The steps emit to the audience itself, past
+	// stream.emit.
 	if s.unsaid.Run.IsZero() || head.Run.Cursor == thread.CursorTools {
 		s.audience.stored()
 	} else {
@@ -95,7 +96,7 @@ func (w *worker) runInline(ctx context.Context, key core.ThreadKey, s *stream, h
 		s.skipTo(head) // before the step: if it fails, the follower starts where the step did
 		stepped, err := w.stepper.Step(ctx, run.Work{Key: key, Head: head, Keep: w.timeLeft(ctx), Proved: permit.proved, Followed: followed}, sink)
 		whole := err == nil && !stepped.Retry
-		if whole || head.Run.Cursor == thread.CursorTools { // what was shown of a committed turn's round is stored
+		if whole || head.Run.Cursor == thread.CursorTools { // the results shown of a committed turn's round are stored
 			s.audience.stored()
 		}
 		if whole && stepped.Outcome != thread.Done {

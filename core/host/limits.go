@@ -41,8 +41,8 @@ func checkPrices(agents *registry.Registry, c Options) error {
 	return nil
 }
 
-// LimitsOf is a tenant's limits and what it has used of them. A tenant without limits has
-// the zero value.
+// LimitsOf is a tenant's limits with their current use. A tenant without limits has the zero
+// value.
 type LimitsOf struct {
 	account.Limits
 	// Used has the slots of its runs and the counters of the day.
@@ -51,8 +51,8 @@ type LimitsOf struct {
 	Ends int64
 }
 
-// Limits reads a tenant's limits and what it has used of them. For a tenant without limits
-// nothing is read.
+// Limits reads a tenant's limits and their current use. For a tenant without limits it reads
+// nothing.
 func (r *Host) Limits(ctx context.Context, tenant string) (LimitsOf, error) {
 	l := LimitsOf{Limits: r.limits.Of(tenant)}
 	if l.IsZero() {

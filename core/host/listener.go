@@ -12,9 +12,9 @@ type Listener interface {
 	// run does not wait for it. An error means that the reader is gone; Emit is not
 	// called again then.
 	Emit(core.Event) error
-	// Ready returns when the reader has taken nearly all that it was sent, so that a
-	// stream that shows what is stored does not read ahead of its reader. An error means
-	// that the reader is gone, or that ctx is done.
+	// Ready returns when the reader has taken nearly all that it was sent, so that a stream of
+	// stored events does not read ahead of its reader. An error means that the reader is gone,
+	// or that ctx is done.
 	Ready(ctx context.Context) error
 }
 

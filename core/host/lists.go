@@ -35,8 +35,8 @@ type entry struct {
 // entries. look reads the item of an entry and its size in bytes; nil: the page omits it.
 // next is where the next page starts; nil: the lists have ended.
 //
-// Entries are looked at in portions, the entries of a portion concurrently. What cannot be
-// decoded is logged and omitted: one damaged record must not hide the rest of a list.
+// Entries are looked at in portions, the entries of a portion concurrently. An entry that
+// cannot be decoded is logged and omitted: one damaged record must not hide the rest of a list.
 func walk[T any](ctx context.Context, r *reader, tenant string, lists []string, before *store.Place, limit int,
 	look func(context.Context, entry) (item *T, size int, err error)) (items []T, next *store.Place, err error) {
 	// before moves past every entry that was looked at, items or not.

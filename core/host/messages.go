@@ -7,7 +7,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/threadlog"
 )
 
-// A page of messages is made of three sources: the log between the ranges that later runs
+// A page of messages comes from three sources: the log between the ranges that later runs
 // have superseded (pager.go forwards, backwards.go backwards), the results of an open round,
 // and input that no step has read (early.go).
 

@@ -13,8 +13,8 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// What a run has used is recorded by the commits that end a stretch of it (package account).
-// Here the cost of the process itself is measured: its time, and the requests of its queue.
+// The commits that end a stretch of a run record its usage (package account). This file
+// measures the cost of the process itself: its time, and the requests of its queue.
 
 // handlers divides the time of the process among the handlers that work in it: while n
 // handlers are active, each is charged 1/n of the time. A function that works on several
@@ -136,9 +136,10 @@ func newLedger(c *Options) (*accounting.Ledger, *meter, error) {
 	return ledger, &meter{on: true, billed: m.Memory > 0, handlers: handlers{now: c.Env.Now}}, err
 }
 
-// Report returns the usage of a tenant, in order of day, user, agent, run and model. What was
-// committed before the call is in it. More than 5,000 rows, or 100,000 records of a report by
-// runs, are core.CodeInvalid. The error is core.CodeNotFound if usage is not recorded.
+// Report returns the usage of a tenant, in order of day, user, agent, run and model. It
+// includes everything that was committed before the call. More than 5,000 rows, or 100,000
+// records of a report by runs, are core.CodeInvalid. The error is core.CodeNotFound if usage is
+// not recorded.
 func (r *Host) Report(ctx context.Context, q account.Query) ([]account.Row, error) {
 	if r.ledger == nil {
 		return nil, core.Errorf(core.CodeNotFound, "usage is not recorded here")

@@ -21,8 +21,8 @@ type Missed struct {
 	passed    bool // something came that the reader does not have
 }
 
-// Have says that the reader has every event of its run up to one, which is named by the
-// Position of the event. Another text is an error with code [core.CodeInvalid].
+// Have reports that the reader has every event of its run up to the one with this Position.
+// Another text is an error with code [core.CodeInvalid].
 func (m *Missed) Have(event string) error {
 	last, err := position.Parse(event)
 	if err != nil {
@@ -80,7 +80,7 @@ func (m *Missed) Rest(e core.Event) []core.Event {
 		return nil
 	}
 	m.passed = true
-	// A reader that has had step_restarted was told.
+	// A reader that has step_restarted knows it.
 	if at.Voids(m.last) && m.last.Kind != position.Restart && !m.restarted {
 		m.restarted = true
 		return []core.Event{{Type: core.EventStepRestarted, Time: e.Time, RunID: e.RunID, Step: at.Step}, e}
@@ -88,16 +88,16 @@ func (m *Missed) Rest(e core.Event) []core.Event {
 	return []core.Event{e}
 }
 
-// begins reports whether the reader has nothing that has a place behind run_start, or of
-// the step that begins again: the snapshots that come next have none, so that it may
-// have missed them.
+// begins reports whether the reader has nothing whose position follows run_start, or nothing of
+// the step that starts again. The snapshots that come next have no position, so that the reader
+// may have missed them.
 func (m *Missed) begins() bool {
 	return m.last.Kind == position.RunStart || m.last.Kind == position.Restart
 }
 
-// RestartPosition is the position that stands for a step_restarted event, which has none of
-// its own: before every attempt at the step, so that a reader which comes back behind it is
-// shown all of the step, whichever attempt is committed.
+// RestartPosition is the position of a step_restarted event, which has none itself: before
+// every attempt at the step. A reader that resumes after it receives all of the step, from the
+// attempt that is committed.
 func RestartPosition(run core.ID, step int) string {
 	return position.Position{Run: run, Step: step, Kind: position.Restart}.String()
 }

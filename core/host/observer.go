@@ -8,10 +8,10 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
-// Observer counts what the steps of a process do, for metrics: what its writes have made
-// visible, once each, whichever process inferred or ran it. It is called in the step's
-// goroutine, which waits for it, right after the write; a crash in between loses the call.
-// It keeps no pointer that it is given, and does not panic.
+// Observer counts the work of the steps of a process, for metrics: everything that its writes
+// have made visible, once each, even if another process inferred or ran it. It is called in the
+// step's goroutine, which waits for it, right after the write; a crash in between loses the
+// call. It keeps no pointer that it receives, and does not panic.
 type Observer interface {
 	// Inferred is called with each turn of a model. took is the duration of its model calls;
 	// retries is how many of them failed before the turn was complete.
@@ -32,7 +32,7 @@ type Observer interface {
 // observed tells an Observer what the stepper logs.
 type observed struct{ Observer }
 
-// observe returns the stepper's observer; nil: there is none.
+// observe returns the stepper's observer; nil: no observer.
 func observe(o Observer) run.Observer {
 	if o == nil {
 		return nil

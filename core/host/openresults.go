@@ -63,7 +63,8 @@ func (r *reader) openResults(ctx context.Context, key core.ThreadKey, head threa
 	}
 }
 
-// nextDone returns the first done call from i on, or the number of calls if there is none.
+// nextDone returns the first done call from i on, or the number of calls if no such call
+// exists.
 func nextDone(calls []thread.CallStatus, i int) int {
 	for i < len(calls) && calls[i] != thread.CallDone {
 		i++

@@ -84,8 +84,8 @@ type Options struct {
 
 	// Steps is how many steps one delivery may take while time is left; 0: 1.
 	Steps int
-	// Reserve is the time that must be left to start another step of an inline run; with
-	// less, the run is left to the queue; 0: 20 s.
+	// Reserve is the time that must remain to start another step of an inline run. With less,
+	// the queue brings the run to another worker; 0: 20 s.
 	Reserve time.Duration
 	// FollowInterval is how often a followed thread is read for the commits of other
 	// processes; those of this process need no read. 0: 500 ms.

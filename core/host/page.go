@@ -13,14 +13,14 @@ import (
 // not be the last.
 type Page[T any] struct {
 	Items []T
-	// Next is the After of the query for the next page; empty: this is the last. What it
-	// says is the host's own: protocols pass it on.
+	// Next is the After of the query for the next page; empty: this is the last. Its content is
+	// private to the host: protocols pass it on.
 	Next string
 }
 
-// Places in lists are texts, so that a page's Next means nothing to those who pass it on.
-// The empty text is the beginning. The texts are no secret: a place that a client makes up
-// shows it nothing that the list would not.
+// Places in lists are texts, so that a page's Next has no meaning for those who pass it on. The
+// empty text is the beginning. The texts are not secret: a place that a client makes up shows
+// it only what the list would show.
 
 // badPlace is the error of a text that no page gave. Its word is that of the clients of
 // protocols, who send places as cursors.

@@ -19,17 +19,16 @@ import (
 //   - A suspect (thread.Head.Suspect) starts when nothing else runs. Two suspects
 //     never run at the same time.
 //   - While a suspect runs, nothing else is claimed until the suspect has made progress:
-//     a commit of its claim, or a result that it has made and stored. After
-//     permitPatience, runs that lost at most one claim may be claimed. thread.Run.Lost
-//     counts lost claims and progress does not reset it: one lost claim may be any
-//     run's fault.
+//     a commit of its claim, or a result that it has made and stored. After permitPatience,
+//     runs that lost at most one claim may be claimed: one lost claim may be any run's fault.
+//     thread.Run.Lost counts lost claims, and progress does not reset it.
 //   - Once a suspect has waited for permitPatience, nothing new is claimed before it.
 //
 // permits only counts. Waiters look again whenever something has changed. Only the
 // last rule makes it fair: all waiters wake together and the first to take the lock gets
 // the permit. They are few, and they wait for a run that has failed before.
 //
-// The head that a permit was asked with may be old when the permit is granted. So
+// The head that a permit was requested with may be old when the permit is granted. So
 // classify reports later what the claim has shown, and an idle process, which can harm
 // no other run, does not even read the head.
 type permits struct {
@@ -55,7 +54,7 @@ func newPermits(e *env.Env) *permits { return &permits{env: e, changed: make(cha
 // permit is the right to claim one thread.
 type permit struct {
 	permits *permits
-	since   int64 // when it was asked for, unix milliseconds
+	since   int64 // time of the request, unix milliseconds
 	began   int64 // when it was granted, unix milliseconds
 	alone   bool  // the process does nothing else: a suspect may be claimed
 	// waited reports that the permit was not granted immediately. Part of the
@@ -78,12 +77,12 @@ func (n *permit) attend(s *run.Stepper, key core.ThreadKey) {
 	s.Attend(key)
 }
 
-// acquire waits for the permit of a thread. known is the thread's head if the caller
-// has read it, else look reads it. An idle process reads nothing: it grants the permit
-// to whatever the thread is, and classify says later what it was.
+// acquire waits for the permit of a thread. known is the thread's head if the caller has read
+// it, else look reads it. An idle process reads nothing: it grants the permit for any thread,
+// and classify later reports the state of that thread.
 //
 // Between a look and the permit another process may claim the thread, or release it.
-// The cost is a claim that finds nothing, or a suspect that once starts beside others:
+// The cost is a claim that finds nothing, or a suspect that once starts while others run:
 // the store refuses its claim then (thread.ErrSuspect), and its hint is delivered again.
 func (p *permits) acquire(ctx context.Context, known *thread.Head, look func() (thread.Head, error)) (*permit, error) {
 	n := p.newPermit()
@@ -137,8 +136,8 @@ func (p *permits) signal() {
 	p.changed = make(chan struct{})
 }
 
-// acquireIdle grants the permit if nothing runs and nothing waits. The run counts as a
-// suspect until classify says otherwise: nothing starts beside it.
+// acquireIdle grants the permit if nothing runs and nothing waits. The run counts as a suspect
+// until classify corrects that: nothing starts until then.
 func (p *permits) acquireIdle(n *permit) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -219,9 +218,9 @@ func (n *permit) classify(suspect bool) {
 	}
 }
 
-// release ends the permit. It classifies first, for a permit without a claim or with a
-// failed step: no waiter may wait for a suspect that is gone. Between the two locks
-// another permit may be granted beside this one, which claims nothing any more.
+// release ends the permit. It classifies first, for a permit without a claim or with a failed
+// step: no waiter may wait for a suspect that is gone. Between the two locks another permit may
+// be granted while this one exists, which claims nothing any more.
 func (n *permit) release() {
 	if n.attends != nil {
 		n.attends.Forget(n.key)

@@ -17,13 +17,13 @@ import (
 )
 
 // Play submits and returns when the run has ended or waits for a person: the outcome of
-// [Host.Await], with its errors. An empty tenant is [LocalTenant], an empty thread a new
-// one, an empty agent the default one. listener receives the run's events; nil: none does.
-// answers checks each answer that this process takes of the run; its error goes back to the
-// model. nil: none is checked.
+// [Host.Await], with its errors. An empty tenant is [LocalTenant], an empty thread a new one,
+// an empty agent the default one. listener receives the run's events; nil: no listener. answers
+// checks each answer that this process receives from the run; its error is sent back to the
+// model. nil: no answer is checked.
 //
-// A tool may play another agent's run in this way, on another thread. On the thread of its
-// own call it would wait for itself until its context ends.
+// In this way, a tool may play another agent's run on another thread. On the thread of its own
+// call it would wait for itself until its context ends.
 func (r *Host) Play(ctx context.Context, s mailbox.Submission, listener Listener, answers func(answer string) error) (Result, error) {
 	if listener == nil {
 		listener = ListenerFunc(discard)
@@ -31,23 +31,25 @@ func (r *Host) Play(ctx context.Context, s mailbox.Submission, listener Listener
 	return r.player.play(ctx, s, listener, answers)
 }
 
-// Await returns the outcome of a run when it has ended or waits for a person, whoever has
-// submitted it. In a process whose queue is its own ([Queue]) it takes the run's steps
-// itself, and those of the runs that it waits for, unless another call, worker or process
-// does. A wait for child runs alone ends when each of them waits for a person: the tickets of
-// the Result are those of the children then, and [Host.Approvals] lists what is asked.
+// Await returns the outcome of a run when it has ended or waits for a person. Any caller may
+// have submitted the run. In a process with its own queue ([Queue]), Await takes the run's
+// steps itself, and those of the runs that it waits for, unless another call, worker or process
+// does. A wait for child runs alone ends when each of them waits for a person. The Result then
+// has the tickets of the children, and [Host.Approvals] lists the open questions.
 //
 // The error is nil for a run that has ended without failing: with its model's answer, by a
 // stop policy or a gate, or by a cancel or an interrupt; the Result's Termination tells
 // which. It is also nil for a run that waits: Tickets has what for. Otherwise it is one of
 // these:
 //
-//   - A run that failed is a [*RunError], and the Result has what the run has stored.
+//   - A run that failed is a [*RunError], and the Result has the messages and usage that the
+//     run has stored.
 //   - A run that does not exist, or that the caller may not read, has code not_found.
 //   - When ctx ends, it is ctx's cause. In memory, where no other process would continue the
-//     run, the run is then cancelled, and the Result has what it has stored. With a store or
-//     a queue the run continues; in a host with another queue from Options.Reserve before
-//     ctx's deadline. The Result has only its ids then, for another Await.
+//     run, the run is then cancelled, and the Result has everything that it stored. With a
+//     store or a queue the run continues; in a host with another queue it continues from
+//     Options.Reserve before ctx's deadline. The Result then has only its ids, for another
+//     Await.
 func (r *Host) Await(ctx context.Context, id core.Identity, run core.ID) (Result, error) {
 	if ctx.Err() != nil {
 		return Result{}, fmt.Errorf("wait for run %s: %w", run, context.Cause(ctx))
@@ -74,7 +76,7 @@ type player struct {
 	worker  *worker
 	streams *streams
 	// causes and checks connect a call with the steps that this process takes of its run:
-	// the error that ended it, and what its answers must satisfy.
+	// the error that ended it, and the check that its answers must satisfy.
 	causes *causes
 	checks *checks
 	alone  bool // in memory: no process would continue a run that the call gives up
@@ -195,8 +197,8 @@ func (p *player) cancel(ctx context.Context, one played) error {
 	}
 }
 
-// readResult fills in what the run has stored. What came on the thread after the run is
-// not part of it.
+// readResult fills in the stored messages of the run. Messages that came to the thread after
+// the run are not part of it.
 func (p *player) readResult(ctx context.Context, one played, result *Result) error {
 	head, err := p.mailbox.Head(ctx, one.key)
 	if err != nil {

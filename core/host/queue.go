@@ -15,8 +15,8 @@ import (
 // Queue is a mailbox's queue within one process. Its hints are lost with the process: the
 // sweep of another process, or of the next one, finds the work in the store.
 //
-// A hint is a hint here too: what there is to do is in the head of its thread, so that hints
-// may be merged, come late, and be handled twice. There is no timer: whoever waits for hints
+// A hint is only a hint here too: the head of its thread has the work, so that hints may be
+// merged, come late, and be handled twice. There is no timer: a caller that waits for hints
 // waits until the earliest one is due. So a process in which no caller waits does nothing.
 //
 // In a host whose Waker is a Queue, the calls that wait for a run take its steps
@@ -47,8 +47,8 @@ type Delivery struct {
 	Receives int // how often it was received, this time included
 }
 
-// hintKey names what a hint is for. The queue keeps one hint of each: what follows from it is
-// in the thread's head, and the same whichever run the hint was sent for.
+// hintKey names the subject of a hint. The queue keeps one hint of each. The effect of a hint
+// is in the thread's head, and does not depend on the run that the hint was sent for.
 type hintKey struct {
 	thread core.ThreadKey
 	kind   string
@@ -69,8 +69,9 @@ func NewQueue(e *env.Env) *Queue {
 	return &Queue{env: e, known: map[hintKey]*message{}, lines: map[core.ThreadKey]*line{}}
 }
 
-// Wake implements mailbox.Waker. Its error is that of Others. Of the hints of a thread it
-// keeps the earliest: a worker that follows it and finds only later work sends another.
+// Wake implements mailbox.Waker. Its error is that of Others. If a thread has several hints,
+// the queue keeps the earliest: a worker that follows it and finds only later work sends
+// another.
 func (q *Queue) Wake(ctx context.Context, hint core.WakeUp, delay time.Duration) error {
 	q.mu.Lock()
 	q.serial++
@@ -131,8 +132,8 @@ func (q *Queue) Receive(ctx context.Context, most int) []Delivery {
 	return nil
 }
 
-// receive removes hints that are due; if there is none, it returns when one will be, and
-// what is closed with the next news.
+// receive removes hints that are due. If no hint is due, it returns the time when one will be,
+// and a channel that is closed with the next news.
 func (q *Queue) receive(most int) (got []Delivery, at time.Time, changed <-chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -15,12 +15,12 @@ import (
 
 // How a stream that starts with decisions finds out what its client was shown before.
 
-// resume starts the stream after the wait that the decisions ended: with run_start, and
-// with the turn whose results come next known to the replayer.
+// resume starts the stream after the wait that the decisions ended: with run_start, and with
+// the turn whose results come next known to the replayer.
 //
-// All of it precedes the claim for this stream. What has come since the wait is in the log
-// or the head by then and is shown from there; later events the step emits itself. Only the
-// claim lies in between, and a worker that claims first leaves the rest to the follower.
+// All of it precedes the claim for this stream. Everything since the wait is in the log or the
+// head by then and is shown from there; the step itself emits later events. Only the claim lies
+// in between, and a worker that claims first leaves the rest for the follower.
 func (s *streams) resume(ctx context.Context, f *follower, d decisions) error {
 	record, ok, err := f.source.Run(ctx, d.head)
 	if err != nil {
@@ -65,8 +65,8 @@ type shownBefore struct {
 	tickets map[uint64]bool // by thread.TicketKey
 }
 
-// readShown returns what was shown of the turn's round before any of the decisions on
-// it. For a new decision that is what the head had then.
+// readShown returns the part of the turn's round that was visible before any of the decisions
+// on it. For a new decision that is the state of the head at that time.
 func (r *reader) readShown(ctx context.Context, key core.ThreadKey, d decisions, turn uint64) (shown shownBefore, err error) {
 	var all []shownBefore
 	if d.first.Exists() && d.first.Run.Base == turn+1 {
@@ -85,8 +85,8 @@ func (r *reader) readShown(ctx context.Context, key core.ThreadKey, d decisions,
 	if len(all) == 0 { // nothing is known: the whole round is shown
 		return shownBefore{tickets: map[uint64]bool{}}, nil
 	}
-	// The decisions of one request may have met different waits, if an earlier attempt
-	// took some of them. What was shown at all of them, every client has seen.
+	// The decisions of one request may have met different waits, if an earlier attempt took
+	// some of them. Every client has seen the calls that were visible at all of the waits.
 	shown = all[0]
 	for _, other := range all[1:] {
 		shown.results = slices.DeleteFunc(shown.results, func(i int) bool { return !slices.Contains(other.results, i) })

@@ -133,7 +133,7 @@ func (r *Host) threadRuns(ctx context.Context, id core.Identity, q RunQuery, aft
 			return page, nil
 		}
 	}
-	// As many records were read as a page may cost. What follows is another page's.
+	// As many records were read as a page may cost. The rest belongs to another page.
 	page.Next = listedText(&store.Place{Thread: q.Thread, Name: before})
 	return page, nil
 }

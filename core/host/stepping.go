@@ -16,19 +16,19 @@ import (
 type stepping struct {
 	worker   *worker
 	queue    *Queue
-	waiter   *waiter // of the follower's thread: its hints are left to this call
+	waiter   *waiter // of the follower's thread: this call handles its hints
 	follower *follower
 	alone    bool        // no other process has the store
 	children *childWaits // of a call that returns when a child waits for a person; nil: it does not
 }
 
-// claimReserve is the time that must be left for a claim where the store is another process's
-// too: a claim whose response is not awaited may stand without anyone who works under it, and
-// the run would wait for the end of its lease.
+// claimReserve is the time that a claim needs if another process can use the store too. A claim
+// whose response is not awaited may be stored while no worker uses it, and the run would wait
+// for the end of its lease.
 const claimReserve = 100 * time.Millisecond
 
 // after is a nextHead: it works until the follower's thread has another head than seen, and
-// shows until then what is said of the run. The watch has the heads that this process writes
+// shows the run's model output until then. The watch has the heads that this process writes
 // immediately, so that the store is not read here.
 func (w stepping) after(ctx context.Context, watch *watch, seen thread.Head) (thread.Head, error) {
 	// tried: the thread was due and stepping it has not changed its head. Another process may
@@ -47,7 +47,7 @@ func (w stepping) after(ctx context.Context, watch *watch, seen thread.Head) (th
 		if !w.timeToClaim(ctx) {
 			err = w.pause(ctx, watch, head, time.Time{})
 		} else if head.DueAt != 0 && head.DueAt <= now && !tried {
-			tried = true // a claim that came to nothing is not repeated immediately
+			tried = true // a claim without effect is not repeated immediately
 			err = w.stepThread(ctx, head)
 		} else if d, due, at := w.queue.pop(); due {
 			w.workOff(ctx, d)
@@ -105,7 +105,7 @@ func (w stepping) pause(ctx context.Context, watch *watch, head thread.Head, at 
 }
 
 // workOff handles the hint of another thread, whose failure is not this run's. It may take
-// long: meanwhile the follower's thread is anybody's.
+// long; until it returns, any other worker may claim the follower's thread.
 func (w stepping) workOff(ctx context.Context, d Delivery) {
 	defer w.waiter.away()()
 	w.worker.workOff(ctx, w.queue, d)
@@ -120,7 +120,7 @@ func (w stepping) stepThread(ctx context.Context, head thread.Head) error {
 		return err
 	}
 	// The claim is of the thread's run that is due: it may be another one than the follower's.
-	// A claim that fails is tried again here: as a sweep's, it sends no hint that comes again.
+	// A failed claim is repeated here: like a sweep's, it sends no hint that is retried.
 	hint := hintOf(key, head)
 	trying := hint
 	trying.Sweep = true

@@ -14,7 +14,7 @@ import (
 
 // stream decides what one listener is shown of one run: which events of a record, a head
 // or a running step are new to it, and what must precede them. It reads nothing. Inline
-// steps emit to its audience; a follower passes it what it has read.
+// steps emit to its audience; a follower passes it the records that it has read.
 //
 // It has no lock: an inline step has returned before a follower shows anything.
 type stream struct {
@@ -30,12 +30,12 @@ type stream struct {
 
 // place is how far a stream has shown the thread's log.
 type place struct {
-	first  uint64 // sequence of the run's first record; 0: not known, or there is none
+	first  uint64 // sequence of the run's first record; 0: not known, or no record exists
 	next   uint64 // sequence of the next record to show; 0: the run's first
 	inside bool   // the record before next is a turn that the reader has and the replayer has not
 }
 
-// openRound is what was shown of an open round.
+// openRound is the part of an open round that was shown.
 type openRound struct {
 	base    uint64          // sequence of its first result
 	results int             // how many calls were done
@@ -86,8 +86,8 @@ func (s *stream) passTurn(turn thread.Entry) {
 	s.place.inside = false
 }
 
-// ready waits until the reader has taken what it was shown. Emit never waits, so that a
-// long run would otherwise be held in memory for a slow reader. While a run waits for the
+// ready waits until the reader has taken the events that it was sent. Emit never waits, so that
+// a long run would otherwise be held in memory for a slow reader. While a run waits for the
 // stream it does not wait: a run never waits for a reader.
 func (s *stream) ready(ctx context.Context) error {
 	if s.hurry {
@@ -112,15 +112,15 @@ func (s *stream) showRecord(entry threadlog.Entry) error {
 	return nil
 }
 
-// restart declares void what was shown of a step that failed.
+// restart declares void the events that were shown of a step that failed.
 func (s *stream) restart() {
 	if s.audience.partial {
 		s.unsaid = position.Position{} // it is void, too
 	}
 	if s.state.again = s.audience.restart(s.run); s.state.again {
-		s.state.owed = true // also if the stream has begun before
+		s.state.owed = true // also if the stream has started before
 	}
-	s.audience.stored() // nothing is left to be void
+	s.audience.stored() // nothing remains to be void
 }
 
 // emit is the history.Sink of what follows from records and chunks. It omits or cuts what
@@ -153,7 +153,7 @@ func (s *stream) showUnsaid(events []core.Event) error {
 			return err
 		}
 		at, err := position.Parse(e.Position)
-		// What is stored lags behind what was heard: the place never moves back.
+		// Stored events lag after the words that were heard: the place never moves back.
 		if err == nil && at.Compare(s.unsaid) > 0 {
 			s.unsaid = at
 		}
@@ -161,13 +161,12 @@ func (s *stream) showUnsaid(events []core.Event) error {
 	return nil
 }
 
-// unseen returns the head with what a source must read of its open round. ok is false
+// unseen returns the head with the parts of its open round that a source must read. ok is false
 // unless the log was shown up to that round, and not past it.
 //
-// When another call is done, all results are read and emitted, and the audience drops
-// those that it has: which were shown depends on who showed them, an inline step or a
-// head. Of the tickets those remain that are new and undecided: a second decision on a
-// decided one would be refused.
+// When another call is done, all results are read and emitted, and the audience drops those
+// that it has: which were shown depends on whether an inline step or a head showed them. Only
+// new and undecided tickets remain: a second decision on a decided one would be refused.
 func (s *stream) unseen(head thread.Head) (_ thread.Head, ok bool) {
 	if head.Run.ID != s.run || head.Run.Cursor != thread.CursorTools || s.place.next != head.Run.Base {
 		return head, false

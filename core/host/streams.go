@@ -100,10 +100,10 @@ func (r *Host) StreamDecisions(ctx context.Context, id core.Identity, threadID s
 	return d.decided, r.streams.follow(ctx, f, nil)
 }
 
-// StreamAnswered takes decisions, as StreamDecisions does, and then streams what was said
-// with them as [Host.Stream] does: the run that the decisions let go on reads their
-// results and the input in one step. A submission that is refused leaves the decisions as
-// they are.
+// StreamAnswered takes decisions, as StreamDecisions does, and then streams the run of the
+// accompanying input as [Host.Stream] does: the run that the decisions resume reads their
+// results and the input in one step. A submission that is refused leaves the decisions as they
+// are.
 func (r *Host) StreamAnswered(ctx context.Context, id core.Identity, all []mailbox.Deciding, s mailbox.Submission, listener Listener) (mailbox.Receipt, error) {
 	s.Answered = true
 	if err := errors.Join(r.submits.known(s), s.Check()); err != nil {
@@ -131,7 +131,7 @@ type streams struct {
 	// stepper is where followers hear the steps of this process, and read states that it
 	// has in memory.
 	stepper *run.Stepper
-	// agents tell whether a mark changes what is stored of a run, see demand.matters.
+	// agents tell whether a mark changes which events of a run are stored, see demand.matters.
 	agents  *registry.Registry
 	watches *watches
 	// queue and worker are used in a process whose queue is its own, where a follower takes

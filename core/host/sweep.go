@@ -6,8 +6,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// What hosts call on a schedule, or when a process or a message is lost. A lost wake-up costs
-// time, never a run: what is to be done is in the heads.
+// Methods that hosts call on a schedule, or when a process or a message is lost. A lost wake-up
+// costs time, never a run: the heads have all work that remains.
 
 // Sweep wakes every overdue thread, whose wake-up was lost, and returns how many. A host
 // calls it every minute.

@@ -33,8 +33,8 @@ func (r *Host) Threads(ctx context.Context, id core.Identity, q ThreadQuery) (Pa
 	if err != nil {
 		return Page[Thread]{}, err
 	}
-	// The children of a thread have a list of their own. Which of them the caller may read,
-	// their heads decide.
+	// The children of a thread have a separate list. Each child's head decides whether the
+	// caller may read it.
 	lists := listsOf(recordname.ThreadsList, id.User)
 	if q.Parent != "" {
 		if _, _, err := r.reads.visible(ctx, id, q.Parent); err != nil {
@@ -80,7 +80,7 @@ func describe(threadID string, head thread.Head, about thread.About, l thread.Li
 	return info
 }
 
-// info reads the two records beside the head that describe a thread, concurrently. A
+// info reads the two other records that describe a thread, concurrently with each other. A
 // listing that cannot be decoded is ignored: it only serves lists.
 func (r *reader) info(ctx context.Context, key core.ThreadKey, head thread.Head) (Thread, error) {
 	var about thread.About

@@ -16,8 +16,8 @@ import (
 // unsaid shows a stream what a model says of a turn before the turn is committed. If a
 // step of this process infers the turn, unsaid hears each word of it. If another process
 // does, unsaid asks that process by a mark (demand.go) to store what the model says as
-// event chunks (core/internal/run/live/writer.go), and lists new chunks on an interval: while the head
-// says that its run is inferred, and only the chunks of the head's claim.
+// event chunks (core/internal/run/live/writer.go), and lists new chunks on an interval, while
+// the run is inferred according to the head, and only the chunks of the head's claim.
 //
 // The log repeats the turn. stream.emit omits or cuts what the reader has of it, by the
 // positions. If the log, or the chunks of another claim, have another attempt, it first
@@ -38,7 +38,7 @@ type unsaid struct {
 	// if no step of this process makes the attempt.
 	listen func(core.ThreadKey, *live.Hearing) (said []core.Event, here bool)
 
-	// What was heard or read so far, of the attempt under way.
+	// The words that were heard or read so far, of the attempt under way.
 
 	hearing live.Hearing // of an attempt that this process makes
 	attempt live.Attempt // whose chunks are read
@@ -47,8 +47,8 @@ type unsaid struct {
 	failed  bool         // the last list failed
 }
 
-// after is watch.after that shows, until then, what is said under the head that was seen.
-// agent is the run's: it may say itself what is stored.
+// after is watch.after that shows, until then, the model's words under the head that was seen.
+// agent is the run's: its spec may decide which events are stored.
 func (u *unsaid) after(ctx context.Context, watch *watch, seen thread.Head, agent string) (thread.Head, error) {
 	for {
 		head, err := u.once(ctx, ctx, watch, seen, agent)
@@ -58,15 +58,15 @@ func (u *unsaid) after(ctx context.Context, watch *watch, seen thread.Head, agen
 	}
 }
 
-// once shows what is said under the head that was seen, and waits once: for another head, for
-// words, or until its second context ends, which is no error and must end with the first. It
-// returns the head that was seen if there is no other.
+// once shows the model's words under the head that was seen, and waits once: for another head,
+// for words, or until its second context ends, which is not an error and must end with the
+// first. It returns the head that was seen if there is no other.
 func (u *unsaid) once(ctx, until context.Context, watch *watch, seen thread.Head, agent string) (head thread.Head, err error) {
 	attempt, ok := live.AttemptOf(seen)
 	if !ok || attempt.Run != u.run {
 		head, err = watch.after(until, seen)
 	} else {
-		spoken := watch.spoken() // before it is heard: what is said from here on ends the wait
+		spoken := watch.spoken() // before it is heard: later words end the wait
 		here, failed := u.hear(ctx, attempt)
 		if failed != nil {
 			return seen, failed
@@ -121,8 +121,8 @@ func (u *unsaid) afterChunks(ctx, until context.Context, watch *watch, seen thre
 	return head, err
 }
 
-// showChunks shows what is stored of an attempt. A failed read ends no stream: the log
-// has the turn when it is committed.
+// showChunks shows the stored chunks of an attempt. A failed read ends no stream: the log has
+// the turn when it is committed.
 func (u *unsaid) showChunks(ctx context.Context, attempt live.Attempt) error {
 	if attempt != u.attempt {
 		u.attempt, u.next, u.deaf, u.failed = attempt, 0, false, false

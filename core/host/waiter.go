@@ -16,7 +16,7 @@ import (
 type line struct {
 	waiting int        // calls that would take its next step
 	waiters []*waiter  // those, and the calls that only hear of the thread
-	held    []*message // that are left to the waiting calls
+	held    []*message // which the waiting calls handle
 }
 
 // line returns a thread's line, a new one if it has none. The caller holds mu.
@@ -55,10 +55,11 @@ type waiter struct {
 	key   core.ThreadKey
 	heard []core.ThreadKey   // threads whose changes it also hears of
 	news  bool               // since look
-	wake  context.CancelFunc // ends the pause; nil: there is none
+	wake  context.CancelFunc // ends the pause; nil: no pause
 }
 
-// join notes that a call waits for a thread, until quit: hints of the thread are left to it.
+// join notes that a call waits for a thread, until quit: the call handles the hints of the
+// thread.
 func (q *Queue) join(key core.ThreadKey) *waiter {
 	w := &waiter{queue: q, key: key}
 	q.mu.Lock()
@@ -132,9 +133,9 @@ func (w *waiter) look() {
 	w.news = false
 }
 
-// pause returns a context that ends with news, and at a time (zero: never), until the
-// returned function is called. It is a context, and no channel, since the call also waits for
-// what is said of its run, and both end the same wait.
+// pause returns a context that ends with news, and at a time (zero: never), until the returned
+// function is called. It is a context instead of a channel, since the call also waits for words
+// of its run's model, and both end the same wait.
 func (w *waiter) pause(ctx context.Context, at time.Time) (until context.Context, end func()) {
 	until, wake := context.WithCancel(ctx)
 	late := context.CancelFunc(func() {})

@@ -133,7 +133,7 @@ func differs(a, b thread.Head) bool { return a.Version != b.Version || a.Incarna
 
 // learn receives a head that may be late; an older one is ignored. The caller holds mu.
 func (a *watch) learn(head thread.Head) {
-	// A head of an earlier incarnation is of a thread that is gone, whatever its version.
+	// A head of an earlier incarnation is of a thread that is gone, for every version.
 	newer := head.Version > a.head.Version
 	if head.Incarnation != a.head.Incarnation {
 		newer = head.Incarnation > a.head.Incarnation

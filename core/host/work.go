@@ -18,11 +18,10 @@ import (
 // the process to crash, if that is what the suspect makes it do.
 const aloneDelay = time.Second
 
-// WorkBatch handles the wake-ups of one delivery of the queue concurrently: it
-// claims each thread, takes as many steps as the configuration and the
-// context's deadline allow, and leaves the next wake-up on the queue. It returns
-// an error for each wake-up that should be delivered again, nil for the others;
-// the failure of one never affects another.
+// WorkBatch handles the wake-ups of one delivery of the queue concurrently. It claims each
+// thread, takes as many steps as the configuration and the context's deadline allow, and leaves
+// the next wake-up on the queue. It returns an error for each wake-up that should be delivered
+// again, nil for the others; the failure of one never affects another.
 //
 // A crash of the process affects the whole batch, which nothing prevents.
 // The heads are therefore read before any claim, and if one of them shows a
@@ -51,7 +50,7 @@ type worker struct {
 	permits *permits
 	meter   *meter
 	steps   int           // Options.Steps: at 0 it takes one, too
-	reserve time.Duration // Options.Reserve: time that must be left to start another step
+	reserve time.Duration // Options.Reserve: minimum time to start another step
 }
 
 // batch is [Host.WorkBatch].
@@ -80,9 +79,9 @@ func (w *worker) batch(ctx context.Context, hints []core.WakeUp) []error {
 	return errs
 }
 
-// readHeads reads the heads of the hints, and returns the index of the first whose
-// run is a suspect that can be claimed, -1 if there is none. A head that
-// cannot be read is nil: its claim will say what is wrong.
+// readHeads reads the heads of the hints, and returns the index of the first whose run is a
+// suspect that can be claimed, or -1. A head that cannot be read is nil: its claim will return
+// the error.
 func (w *worker) readHeads(ctx context.Context, hints []core.WakeUp) (heads []*thread.Head, suspect int) {
 	heads = make([]*thread.Head, len(hints))
 	group, shared := w.env.Group(ctx)
@@ -91,7 +90,7 @@ func (w *worker) readHeads(ctx context.Context, hints []core.WakeUp) (heads []*t
 			continue
 		}
 		group.Go(func(context.Context) error {
-			if head, err := w.mailbox.Head(shared, hint.Key()); err == nil { // the store refuses a key that is none
+			if head, err := w.mailbox.Head(shared, hint.Key()); err == nil { // the store refuses an invalid key
 				heads[i] = &head
 			}
 			return nil
@@ -128,7 +127,7 @@ func (w *worker) work(ctx context.Context, hint core.WakeUp, known *thread.Head)
 	}
 	permit, err := w.permits.acquire(ctx, known, func() (_ thread.Head, err error) {
 		if head, err = w.mailbox.Head(ctx, hint.Key()); err != nil && ctx.Err() == nil {
-			return thread.Head{}, nil // the claim will say what is wrong, and when to try again
+			return thread.Head{}, nil // the claim returns the error, and when to repeat it
 		}
 		return head, err
 	})
@@ -159,8 +158,8 @@ func (w *worker) workUnder(ctx context.Context, permit *permit, hint core.WakeUp
 	return head, claimed, err
 }
 
-// deliver delivers what the thread owes. What could not be delivered gets a hint of its
-// own: the hint that brought the worker here is done.
+// deliver delivers what the thread owes. If something could not be delivered, it gets a
+// separate hint: the hint that brought the worker here is done.
 func (w *worker) deliver(ctx context.Context, key core.ThreadKey, head, claimed thread.Head) {
 	if err := w.mailbox.Deliver(ctx, key, head, claimed); err != nil {
 		w.log.WarnContext(ctx, "what was told is told again", "tenant", key.Tenant, "thread", key.Thread, "error", err)

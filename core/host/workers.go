@@ -81,9 +81,9 @@ func (w *workers) handle(ctx context.Context) error {
 	}
 }
 
-// sweep sweeps until ctx ends. A sweep that fails is tried again by the next one. It finds the
-// work of processes that have died, or that have no Work of their own and no call that waits:
-// their hints are in a queue that this process does not see.
+// sweep sweeps until ctx ends. The next sweep repeats a sweep that fails. It finds the work of
+// processes that have died, or that have neither their own Work nor a call that waits: their
+// hints are in a queue that this process does not see.
 func (w *workers) sweep(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if _, err := w.mailbox.Sweep(ctx); err != nil && ctx.Err() == nil {

@@ -9,14 +9,14 @@ import (
 	"github.com/reveille-run/reveille/core/plugins/permission"
 )
 
-// What agents are made of.
+// Types and functions that define agents.
 type (
 	// Parts are agents as data, with the models, tools and plugins that they name. Agents
 	// in files are read by package core/agent/specfile, which returns Parts.
 	Parts = agent.Parts
 	// AgentSpec is an agent as data.
 	AgentSpec = agent.Spec
-	// Model is what answers: a provider's package makes one.
+	// Model generates the responses of an agent. A provider's package makes one.
 	Model = model.Model
 	// ModelBinding is a model under the name by which its provider knows it.
 	ModelBinding = agent.ModelBinding
@@ -27,28 +27,30 @@ type (
 	Adapters = map[string]func(agent.ProviderSpec) (Model, error)
 )
 
-// Setting is the value of one section of a spec: a plugin's settings for one agent. A
+// Setting is the value of one section of a spec: a plugin's settings for one agent. The Setting
+// method of a [Section] makes one.
 // [Section]'s Setting method makes one.
 type Setting = plugin.Setting
 
 // Sections returns settings as a spec has them, by their names.
 func Sections(settings ...Setting) map[string]json.RawMessage { return plugin.Sections(settings...) }
 
-// Permission rules, which say what may run.
+// Permission rules decide which calls may run.
 type (
 	// Permissions are the settings of [PermissionPlugin] for one agent, see [Permit].
 	Permissions = permission.Config
-	// PermissionRule is one rule: the calls that it is about, and what becomes of them.
+	// PermissionRule is one rule: a pattern of calls, and whether they run, need approval or
+	// are denied.
 	PermissionRule = permission.Rule
 )
 
-// What a rule says, and what follows from a denial.
+// The effects of a rule and of a denial.
 const (
 	RuleAllow = permission.Allow // the call runs
 	RuleAsk   = permission.Ask   // a person decides
 	RuleDeny  = permission.Deny  // the call does not run
-	// FailCall of Permissions.OnDeny lets the model read that a call was denied. By default
-	// a denial blocks the run.
+	// FailCall is a value of Permissions.OnDeny: a denied call fails, and the model reads that.
+	// By default a denial blocks the run.
 	FailCall = permission.FailCall
 )
 
@@ -59,15 +61,15 @@ func PermissionPlugin() Plugin { return permission.Plugin{} }
 // Permit returns permission rules as a setting, for [Sections].
 func Permit(p Permissions) Setting { return permission.Section.Setting(p) }
 
-// What ends a run before its model does.
+// Stop policies end a run before its model does.
 type (
 	// StopSpec is a built-in stop policy as data, in AgentSpec.Stop.
 	StopSpec = agent.StopSpec
-	// StopPolicy is asked behind each turn whether the run must stop.
+	// StopPolicy decides after each turn whether the run must stop.
 	StopPolicy = agent.StopPolicy
 	// StopFunc is a function as a StopPolicy.
 	StopFunc = agent.StopFunc
-	// StopView is what a policy looks at.
+	// StopView is the information that a policy decides on.
 	StopView = agent.StopView
 )
 

@@ -7,29 +7,29 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
-// Ticket is a call that waits for a decision, with what is asked.
+// Ticket is a call that waits for a decision, with the question to the approver.
 type Ticket = core.Ticket
 
-// TicketRequest is what a gate or a tool asks when it lets a call wait, see [Suspend] and
+// TicketRequest is the question of a gate or a tool that suspends a call; see [Suspend] and
 // [Suspended].
 type TicketRequest = core.TicketRequest
 
-// Decision is an answer to a ticket. [Approve], [Deny] and [Reply] make the usual ones.
+// Decision decides a ticket. [Approve], [Deny] and [Reply] make the usual ones.
 type Decision struct {
 	// Target is the id of the ticket's suspension, or of its call.
 	Target string
-	// Refuse says that the call must not run; otherwise the decision resumes it.
+	// Refuse prevents the call from running; if false, the decision resumes the call.
 	Refuse bool
-	// Payload is what a resumed call receives: the output of a client's tool, or the reply
-	// to what was asked. nil: an approval without one.
+	// Payload is the value that a resumed call receives: the output of a client's tool, or the
+	// reply to the question. nil: an approval without a payload.
 	Payload json.RawMessage
-	// Reason is what the model reads of a refusal; empty: that the call was denied.
+	// Reason is the text of a refusal that the model reads; empty: that the call was denied.
 	Reason string
-	// Remember says for how long the same call is decided likewise without a person, if
-	// what asks can remember: "run" or "thread". Empty: this call alone.
+	// Remember sets how long the decision also applies to later calls of the same kind: "run"
+	// or "thread". Empty: this call alone. The asking tool or rule must support it.
 	Remember core.Remember
-	// RememberAs says what counts as the same call: "rule" is every call that the rule asks
-	// about which asked here. Empty: the tool with the same arguments.
+	// RememberAs defines which calls are of the same kind. "rule" means every call for which
+	// the same rule asks. Empty: the same tool with the same arguments.
 	RememberAs core.RememberAs
 	// ID makes the decision idempotent; empty: the same content is the same decision.
 	ID string
@@ -43,13 +43,13 @@ func Deny(t Ticket, reason string) Decision {
 	return Decision{Target: t.Suspension.ID, Refuse: true, Reason: reason}
 }
 
-// Reply resumes the ticket's call with a payload, JSON: the output of a client's tool, or
-// what the ticket asks for.
+// Reply resumes the ticket's call with a JSON payload: the output of a client's tool, or the
+// reply to the ticket's question.
 func Reply(t Ticket, payload json.RawMessage) Decision {
 	return Decision{Target: t.Suspension.ID, Payload: payload}
 }
 
-// deciding is the decision as the host takes it.
+// deciding converts the decision to the host's type.
 func (d Decision) deciding() mailbox.Deciding {
 	action := core.DecisionResume
 	if d.Refuse {

@@ -1,10 +1,9 @@
-// Package reveille is the one import that most programs need: it runs agents, and has what
-// agents are made of.
+// Package reveille is the one import that most programs need: it defines agents and runs them.
 //
 // # Running an agent
 //
-// [New] makes a [Runtime] of agents, models, tools and plugins. [Runtime.Run] says something
-// to an agent and returns what became of it; [Runtime.Events] yields the same as it happens.
+// [New] makes a [Runtime] of agents, models, tools and plugins. [Runtime.Run] sends input to an
+// agent and returns the result; [Runtime.Events] yields the events of the run as they happen.
 //
 //	r, err := reveille.New(reveille.Parts{
 //		Specs:  []reveille.AgentSpec{{ID: "guide", Model: "m", SystemPrompt: "Be brief."}},
@@ -12,43 +11,44 @@
 //	}, nil)
 //	result, err := r.Run(ctx, reveille.Input{Text: "What is the capital of Norway?"})
 //
-// Result.Next continues the thread. [Answer] asks for a Go value in place of a text. A
-// provider's package makes the model: for example, adapters/models/openai.
+// Result.Next continues the thread. [Answer] returns a Go value instead of a text. A provider's
+// package makes the model: for example, adapters/models/openai.
 //
 // # Calls that wait
 //
-// A tool whose spec has an Approval, a permission rule, a gate and a client's tool let a call
-// wait. Run returns then, with the calls' Tickets; nothing runs while they wait.
-// [Runtime.Decide] decides them with [Approve], [Deny] or [Reply], and [Runtime.Wait] returns
-// what the run came to. [Runtime.Approvals] lists all calls that wait for a person.
+// A call waits if its tool's spec has an Approval, if a permission rule or a gate asks, or if
+// the client runs the tool. Run then returns the Tickets of the calls, and nothing runs until a
+// decision arrives. [Runtime.Decide] takes decisions made by [Approve], [Deny] or [Reply].
+// [Runtime.Wait] returns the result of the continued run. [Runtime.Approvals] lists all calls
+// that wait for a decision.
 //
 // # From memory to a store
 //
-// Without options everything is in memory and ends with the program. With a Store, such as
-// that of adapters/stores/bolt, threads outlive it, and every step of a run is durable once
-// it is over:
+// Without options, everything is in memory and ends with the program. With a Store, such as the
+// one of adapters/stores/bolt, threads outlive the program, and every completed step of a run
+// is durable:
 //
 //	store, err := bolt.Open("agents.db", bolt.Options{})
 //	r, err := reveille.New(parts, &reveille.Options{Store: store})
 //	err = r.Work(ctx) // until ctx ends: runs that were submitted, and those that a crash left
 //
-// Whoever waits for a run takes its steps: Run, Events, Wait and Follow need no worker.
-// [Runtime.Work] takes those of runs that nothing waits for: from [Runtime.Submit], or left
-// behind by a process that ended.
+// A call that waits for a run also takes its steps: Run, Events, Wait and Follow need no
+// worker. [Runtime.Work] takes the steps of all other runs: those of [Runtime.Submit], and
+// those that a crashed process abandoned.
 //
-// [Runtime.Host] is what protocol adapters serve, in a server of your own too: see the
+// [Runtime.Host] is the value that protocol adapters serve, also in your own server: see the
 // example of adapters/protocols/httpapi.
 //
 // # Tools and plugins
 //
-// [NewTool] makes a tool of a function; the schema that the model sees is inferred from its
-// arguments. [NewClientTool] makes one that the client runs. [NewPlugin] makes a plugin, whose
-// hooks read a [Snapshot] and return a [Command]. Its state has keys: [Counter], [Value],
-// [List] and [Map].
+// [NewTool] makes a tool of a function. It infers the schema that the model sees from the
+// function's arguments. [NewClientTool] makes a tool that the client runs. [NewPlugin] makes a
+// plugin; its hooks read a [Snapshot] and return a [Command]. [Counter], [Value], [List] and
+// [Map] make the keys of its state.
 //
-// # Where the rest is
+// # Other packages
 //
-// Most names are aliases of types in the packages below core, which have their methods and
-// fields: core, agent, tool, plugin, state, host and plugins/permission. What is rarer stands
-// there alone. Package reveilletest tests agents.
+// Most names are aliases of types in the packages below core, which document their methods and
+// fields: core, agent, tool, plugin, state, host and plugins/permission. Rarer types exist only
+// there. Package reveilletest tests agents.
 package reveille

@@ -10,45 +10,45 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
-// Input is what is said to an agent: a Text, or Messages, or both, the text last.
+// Input is a message to an agent: a Text, or Messages, or both with the text last.
 type Input struct {
 	Text     string
 	Messages []Message
 
-	// Agent is the agent's id; empty: the default one of the parts.
+	// Agent is the agent's id; empty: the default agent of the parts.
 	Agent string
-	// Thread is the id of the thread to continue, or of a new one; empty: a new thread with
-	// an id of its own.
+	// Thread is the id of the thread to continue or create; empty: a new thread with a
+	// generated id.
 	Thread string
-	// Mode says what the input does on a thread that has a run; empty: [ModeQueue].
+	// Mode decides how the input is handled on a thread that has a run; empty: [ModeQueue].
 	Mode Mode
-	// Key makes the input idempotent: with the same key on the same thread it is accepted
-	// once, and answered the same each time. Empty: it is new input each time.
+	// Key makes the input idempotent: the thread accepts input with the same key once, and
+	// every repetition returns the first receipt. Empty: it is new input each time.
 	Key string
-	// Delay is how long after now its run may start, up to 365 days; 0: now.
+	// Delay is the time from now until the run may start, up to 365 days; 0: now.
 	Delay time.Duration
 	// Priority orders queued runs of a thread, lower first; nil: 128.
 	Priority *uint8
-	// Request is JSON that hooks and tools read, such as settings of a client; at most
-	// 16 KiB. nil: nothing.
+	// Request is JSON for hooks and tools, such as settings of a client; at most 16 KiB. nil:
+	// nothing.
 	Request json.RawMessage
 }
 
-// Mode says what input does on a thread that has a run.
+// Mode decides how input is handled on a thread that has a run.
 type Mode = mailbox.Mode
 
 // The modes.
 const (
-	ModeQueue     = mailbox.ModeQueue     // it waits for the runs before it
-	ModeInterrupt = mailbox.ModeInterrupt // it ends them, and runs next
+	ModeQueue     = mailbox.ModeQueue     // waits for the runs before it
+	ModeInterrupt = mailbox.ModeInterrupt // ends them, and runs next
 	ModeSteer     = mailbox.ModeSteer     // the open run reads it at its next step
-	ModeReject    = mailbox.ModeReject    // it is refused, with code busy
+	ModeReject    = mailbox.ModeReject    // is refused, with code busy
 )
 
-// Receipt says what became of submitted input.
+// Receipt describes accepted input: its run, and whether the input is a duplicate.
 type Receipt = mailbox.Receipt
 
-// submission is the input on behalf of the runtime's identity.
+// submission returns the input as a submission of the runtime's identity.
 func (r *Runtime) submission(in Input) mailbox.Submission {
 	if in.Agent == "" {
 		in.Agent = r.host.DefaultAgent()
@@ -67,22 +67,22 @@ func (r *Runtime) submission(in Input) mailbox.Submission {
 	}
 }
 
-// Result is what a run came to, or how it stands while it waits for a person.
+// Result is the outcome of a run, or its state while it waits for a person.
 type Result struct {
-	// Text is that of the run's last turn.
+	// Text is the text of the run's last turn.
 	Text string
-	// Termination is how the run ended; the type of a run that waits is
+	// Termination describes how the run ended; for a run that waits its type is
 	// [TerminationSuspended].
 	Termination Termination
-	// Tickets are the calls that the run waits for, see [Runtime.Decide]; empty: it ended.
+	// Tickets are the calls that the run waits for, see [Runtime.Decide]; empty: the run ended.
 	Tickets []Ticket
-	// Messages are those of the run, oldest first: its input, turns and results of tools.
+	// Messages are the messages of the run, oldest first: its input, turns and tool results.
 	Messages []Message
-	// Usage is that of all its steps.
+	// Usage is the usage of all its steps.
 	Usage Usage
-	// State is that of thread and run after it; a key's Read reads it.
+	// State is the state of thread and run afterwards; a key's Read method reads it.
 	State Snapshot
-	// Run is the run itself: ids, steps, times.
+	// Run has the ids, steps and times of the run.
 	Run Run
 }
 
@@ -91,7 +91,7 @@ func (r Result) Next(text string) Input {
 	return Input{Text: text, Thread: r.Run.ThreadID, Agent: r.Run.AgentID}
 }
 
-// resultOf is a host's result.
+// resultOf converts the result of a host.
 func resultOf(r host.Result) Result {
 	return Result{Text: r.Text, Termination: r.Termination, Tickets: r.Tickets, Messages: r.Messages, Usage: r.Usage, State: r.State, Run: r.Run}
 }

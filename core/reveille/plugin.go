@@ -4,15 +4,16 @@ import (
 	"github.com/reveille-run/reveille/core/plugin"
 )
 
-// What plugins are made of.
+// Types that define plugins.
 type (
 	// Plugin takes part in runs of the agents whose spec names it. [NewPlugin] makes one.
 	Plugin = plugin.Plugin
-	// Registrar takes what a plugin adds: hooks, gates, keys, tools, handlers, transforms.
+	// Registrar registers the parts of a plugin: hooks, gates, keys, tools, handlers,
+	// transforms.
 	Registrar = plugin.Registrar
 
-	// What the hooks of a phase see. The phases of a run are in this order; the tool gate
-	// comes before BeforeTool.
+	// The arguments of hooks, one type for each phase, in the order of the phases of a run. The
+	// tool gate precedes BeforeTool.
 	RunStart        = plugin.RunStart
 	StepStart       = plugin.StepStart
 	BeforeInference = plugin.BeforeInference
@@ -22,23 +23,23 @@ type (
 	StepEnd         = plugin.StepEnd
 	RunEnd          = plugin.RunEnd
 
-	// GateCall is what a gate sees of a call whose arguments are valid.
+	// GateCall is a call whose arguments are valid, as a gate reads it.
 	GateCall = plugin.GateCall
-	// Verdict is what a gate says about a call: [Allow], [Block], [SetResult], [Suspend].
+	// Verdict is the decision of a gate about a call: [Allow], [Block], [SetResult], [Suspend].
 	Verdict = plugin.Verdict
-	// HandlerContext is what handlers of actions and effects see.
+	// HandlerContext is the first argument of handlers of actions and effects.
 	HandlerContext = plugin.HandlerContext
-	// ContextMessage is what the model reads beside the conversation, see
+	// ContextMessage is a text that the model reads in addition to the conversation, see
 	// [AddContextMessage].
 	ContextMessage = plugin.ContextMessage
 )
 
-// What plugins have by name.
+// Parts of a plugin that have a name.
 type (
-	// Action is work for a phase of the same run: Schedule asks for it, Handle does it.
+	// Action is work for a phase of the same run: Schedule requests it, Handle performs it.
 	Action[P any] = plugin.Action[P]
-	// Effect is what happens in the world once the step is stored, at most once: Emit asks
-	// for it, Handle does it.
+	// Effect is a change outside of the thread, made at most once, after the step is stored:
+	// Emit requests it, Handle performs it.
 	Effect[P any] = plugin.Effect[P]
 	// Section is a plugin's part of an agent's spec: Read decodes it, Setting makes one.
 	Section[C any] = plugin.Section[C]
@@ -50,11 +51,11 @@ func NewPlugin(id string, register func(r *Registrar) error) Plugin {
 	return function{id, register}
 }
 
-// AddContextMessage is the action that adds to what the model reads: its Schedule takes a
+// AddContextMessage is the action that adds a text to a model's request: its Schedule takes a
 // [ContextMessage].
 var AddContextMessage = plugin.AddContextMessage
 
-// Allow is the verdict that lets a call run, if no other gate says otherwise.
+// Allow is the verdict that lets a call run, unless another gate decides otherwise.
 var Allow = plugin.Allow
 
 // Block is the verdict that ends the run before the call runs.
@@ -66,7 +67,7 @@ func SetResult(r ToolResult) Verdict { return plugin.SetResult(r.ToolResult) }
 // Suspend is the verdict that lets a call wait for a decision.
 func Suspend(request TicketRequest) Verdict { return plugin.Suspend(request) }
 
-// function is a Plugin whose Register is a function.
+// function implements Plugin with a Register function.
 type function struct {
 	id       string
 	register func(r *Registrar) error

@@ -15,37 +15,37 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Runtime runs the agents of a program on behalf of one identity, see [Runtime.As]. It is
-// safe for concurrent use.
+// Runtime runs the agents of a program on behalf of one identity, see [Runtime.As]. It is safe
+// for concurrent use.
 type Runtime struct {
 	host     *host.Host
 	identity Identity
 }
 
-// Options says where a [Runtime] keeps its threads and how it works. Each zero value has a
-// default.
+// Options configures the storage and the work of a [Runtime]. Each zero value has a default.
 type Options struct {
 	// Store keeps the threads; nil: memory, until the program ends.
 	Store store.Backend
-	// Queue receives the wake-ups of threads that have work, for workers elsewhere; nil: a
+	// Queue receives the wake-ups of threads that have work, for workers elsewhere. nil: a
 	// queue within this process, which [Runtime.Work] and every call that waits for a run
-	// work off.
+	// process.
 	Queue mailbox.Waker
-	// Workers is how many runs Work takes steps of at the same time; 0: 16.
+	// Workers is the number of runs whose steps Work takes concurrently; 0: 16.
 	Workers int
-	// Lease is how long a run is reserved for a process that does not renew it, hence after
-	// what time another process continues the run of one that has died; 0: 30 s.
+	// Lease is how long a run is reserved for a process that does not renew it. After that time
+	// another process continues the run of a process that died; 0: 30 s.
 	Lease time.Duration
-	// Logger receives warnings and errors, and one line for each run that has ended; nil:
-	// [slog.Default], which without a Queue receives warnings and errors alone.
+	// Logger receives warnings and errors, and one line for each run that has ended. nil:
+	// [slog.Default], which without a Queue receives only warnings and errors.
 	Logger *slog.Logger
 }
 
-// New returns a runtime of the parts. It resolves every agent, so that whatever is missing or
-// wrong in the parts is an error here, which names the agent and the field. Nil options keep
-// everything in memory.
+// New returns a runtime of the parts. It resolves every agent, so that a missing or wrong part
+// is an error of New, which names the agent and the field. Nil options keep everything in
+// memory.
 //
-// Its tenant is "local" and its user none, until [Runtime.As] says otherwise.
+// The runtime's tenant is "local" and it has no user, unless [Runtime.As] sets another
+// identity.
 func New(parts Parts, o *Options) (*Runtime, error) {
 	if o == nil {
 		o = &Options{}
@@ -59,8 +59,8 @@ func New(parts Parts, o *Options) (*Runtime, error) {
 	return &Runtime{host: h, identity: Identity{Tenant: host.LocalTenant}}, nil
 }
 
-// As returns the same runtime for another identity: it sees the threads of that user, and
-// those of that tenant that no user owns. An empty tenant is "local".
+// As returns the same runtime for another identity, which has access to the threads of that
+// user and to the threads of that tenant without an owner. An empty tenant is "local".
 func (r *Runtime) As(id Identity) *Runtime {
 	if id.Tenant == "" {
 		id.Tenant = host.LocalTenant
@@ -68,15 +68,15 @@ func (r *Runtime) As(id Identity) *Runtime {
 	return &Runtime{host: r.host, identity: id}
 }
 
-// Host returns what protocol adapters serve.
+// Host returns the value that protocol adapters serve.
 func (r *Runtime) Host() *host.Host { return r.host }
 
-// Run says something to an agent, and returns when the run has ended or a person must
-// decide. While the run waits for child runs alone, Run waits too.
+// Run sends input to an agent, and returns when the run has ended or a person must decide.
+// While the run waits only for child runs, Run waits too.
 //
-// The error is nil for a run that ended without failing: with its model's answer, by a stop
-// policy or a gate, or by a cancel; [Result].Termination tells which. It is also nil if
-// Result.Tickets wait for a decision. Otherwise it is one of these:
+// The error is nil if the run ended without failing: with its model's answer, by a stop policy
+// or a gate, or by a cancel. [Result].Termination tells which. It is also nil if Result.Tickets
+// wait for a decision. Otherwise it is one of these:
 //
 //   - A run that failed is a [*RunError]; the result has what the run has stored.
 //   - A refused input has code invalid or not_found, and no run.
@@ -89,25 +89,25 @@ func (r *Runtime) Run(ctx context.Context, in Input) (Result, error) {
 }
 
 // Events is [Runtime.Run], and yields the events of the run as they happen. It ends after
-// [EventRunFinish], or with the error that Run would return. A loop that ends early leaves
-// the run as a ctx that ends does.
+// [EventRunFinish], or with the error that Run would return. A loop that ends early has the
+// same effect on the run as a ctx that ends.
 func (r *Runtime) Events(ctx context.Context, in Input) iter.Seq2[Event, error] {
 	return r.host.EventsOf(ctx, r.submission(in))
 }
 
-// Submit queues input and returns once it is stored. The steps of its run are taken by
-// [Runtime.Work], or by a call that waits for the run.
+// Submit queues input and returns once it is stored. [Runtime.Work], or a call that waits for
+// the run, takes the steps.
 func (r *Runtime) Submit(ctx context.Context, in Input) (Receipt, error) {
 	return r.host.Submit(ctx, r.submission(in))
 }
 
-// Wait waits for a run that anybody has started, and returns as [Runtime.Run] does.
+// Wait waits for a run that any caller has started, and returns as [Runtime.Run] does.
 func (r *Runtime) Wait(ctx context.Context, run ID) (Result, error) {
 	got, err := r.host.Await(ctx, r.identity, run)
 	return resultOf(got), err
 }
 
-// Follow yields the events of a run from its first to its last, or to the one with which it
+// Follow yields the events of a run from its first to its last, or to the event with which it
 // starts to wait for a person.
 func (r *Runtime) Follow(ctx context.Context, run ID) iter.Seq2[Event, error] {
 	return feed.Iterate(ctx, env.System(), func(ctx context.Context, emit func(core.Event) error) error {
@@ -115,10 +115,10 @@ func (r *Runtime) Follow(ctx context.Context, run ID) iter.Seq2[Event, error] {
 	})
 }
 
-// Decide decides tickets of a run that waits; the run continues when enough are decided, see
-// [Runtime.Wait]. The decisions are taken in order. The first that is refused is the error:
-// those before it count, and are taken as duplicates when all are sent again. A ticket that
-// was decided otherwise has code decided.
+// Decide decides tickets of a run that waits. The run continues when enough tickets are
+// decided, see [Runtime.Wait]. Decide applies the decisions in order and returns the error of
+// the first that is refused. Those before it count, and are duplicates when all are sent again.
+// A ticket that was decided otherwise has code decided.
 func (r *Runtime) Decide(ctx context.Context, run ID, decisions ...Decision) error {
 	for _, d := range decisions {
 		if _, err := r.host.Decide(ctx, r.identity, run, d.deciding()); err != nil {
@@ -128,23 +128,24 @@ func (r *Runtime) Decide(ctx context.Context, run ID, decisions ...Decision) err
 	return nil
 }
 
-// Cancel ends a run that is queued, running or waiting. A run that has ended is not changed.
+// Cancel ends a run that is queued, running or waiting. It does not change a run that has
+// ended.
 func (r *Runtime) Cancel(ctx context.Context, run ID) error {
 	return r.host.CancelRun(ctx, r.identity, run)
 }
 
-// ReadRun returns a run as it stands.
+// ReadRun returns the current state of a run.
 func (r *Runtime) ReadRun(ctx context.Context, run ID) (Run, error) {
 	return r.host.ReadRun(ctx, r.identity, run)
 }
 
-// Thread returns a thread as it stands.
+// Thread returns the current state of a thread.
 func (r *Runtime) Thread(ctx context.Context, id string) (Thread, error) {
 	return r.host.Thread(ctx, r.identity, id)
 }
 
-// Threads yields the threads that match the query, newest activity first. The query's Limit
-// is the size of the pages in which they are read.
+// Threads yields the threads that match the query, newest activity first. The query's Limit is
+// the size of the pages that it reads.
 func (r *Runtime) Threads(ctx context.Context, q ThreadQuery) iter.Seq2[Thread, error] {
 	return pages(q.After, func(after string) ([]Thread, string, error) {
 		q.After = after
@@ -169,7 +170,7 @@ func (r *Runtime) Approvals(ctx context.Context) iter.Seq2[Approval, error] {
 	})
 }
 
-// pages yields the elements of all pages, from the cursor at. The zero cursor is behind
+// pages yields the elements of all pages, from the cursor at. The zero cursor marks the end of
 // the last page.
 func pages[Element any, Cursor comparable](at Cursor, read func(Cursor) ([]Element, Cursor, error)) iter.Seq2[Element, error] {
 	return func(yield func(Element, error) bool) {
@@ -199,16 +200,16 @@ func (r *Runtime) DeleteThread(ctx context.Context, id string) error {
 	return r.host.DeleteThread(ctx, r.identity, id, mailbox.ChildrenDetach)
 }
 
-// Work takes the steps of runs that nothing waits for, until ctx ends: of submitted runs, of
-// those whose time has come, and of those that a process which died has left. It returns nil
-// when its steps are over or given back. A runtime in memory may use it as well, so that
-// submitted runs begin at once.
+// Work takes the steps of runs that no call waits for, until ctx ends: of submitted runs, of
+// delayed runs that are due, and of those that a dead process abandoned. It returns nil when
+// its steps are over or released. A runtime in memory may use it as well, so that submitted
+// runs start immediately.
 func (r *Runtime) Work(ctx context.Context) error { return r.host.Work(ctx) }
 
-// Answer is [Runtime.Run] for an answer that a program reads: the model must answer with a T,
-// a struct, whose JSON Schema it is sent. The run does not end before an answer fits: what is
-// wrong with one goes back to the model, as often as the agent's MaxRepairs says. If T has a
-// method Check() error, its error goes back in the same way.
+// Answer is [Runtime.Run] for an answer that a program reads: the model must answer with a T, a
+// struct, and receives its JSON Schema. The run does not end before an answer fits: each error
+// of an answer is sent back to the model, up to the agent's MaxRepairs. If T has a method
+// Check() error, its error is sent back in the same way.
 //
 // A nil error means a T. A run that ends or waits without one is a [*RunError]; it unwraps to
 // the last error of Check, if there was one.

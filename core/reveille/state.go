@@ -4,19 +4,19 @@ import "github.com/reveille-run/reveille/core/state"
 
 // State of threads, runs and calls.
 type (
-	// Command is what a hook, a handler or a result asks for: changes of the state, actions
-	// and effects. Its zero value asks for nothing.
+	// Command is the request of a hook, a handler or a result: changes of the state, actions
+	// and effects. Its zero value requests nothing.
 	Command = state.Command
 	// Snapshot is the state at one revision. It does not change.
 	Snapshot = state.Snapshot
-	// Key names a value of type V that changes by updates of type U: Read(snapshot),
-	// Update(u). A plugin registers its keys.
+	// Key names a value of type V that updates of type U change: Read(snapshot), Update(u). A
+	// plugin registers its keys.
 	Key[V, U any] = state.Key[V, U]
 	// ProfileKey names a value that outlives threads: of a user, an agent or the tenant.
 	ProfileKey[V any] = state.ProfileKey[V]
 )
 
-// How long a value lives.
+// Scopes: how long a value lives.
 const (
 	ScopeRun    = state.ScopeRun    // until the run ends
 	ScopeThread = state.ScopeThread // as long as the thread
@@ -35,7 +35,7 @@ func List[E any](name string, scope state.Scope) Key[[]E, E] { return state.List
 // Map returns the key of an object, whose members Put and Delete change.
 func Map[V any](name string, scope state.Scope) state.MapKey[V] { return state.Map[V](name, scope) }
 
-// Set returns the command that makes a value the key's, whatever it was.
+// Set returns the command that sets the value of a key, and ignores the previous value.
 func Set[V, U any](k Key[V, U], value V) Command { return state.Set(k, value) }
 
 // Combine returns one command for several, in their order.

@@ -5,15 +5,15 @@ import (
 	"github.com/reveille-run/reveille/core/host"
 )
 
-// What runs and threads consist of. Their fields and methods are documented at the types.
+// Parts of runs and threads. Their types document their fields and methods.
 type (
-	// Identity is on whose behalf something is done: a tenant and one of its users.
+	// Identity is the owner of a request: a tenant and one of its users.
 	Identity = core.Identity
-	// ID names a run, or another thing that the runtime makes.
+	// ID names a run, or another object that the runtime makes.
 	ID = core.ID
-	// Run is a run as it stands: its agent, status, steps and usage.
+	// Run is the current state of a run: its agent, status, steps and usage.
 	Run = core.Run
-	// Thread is a conversation as it stands.
+	// Thread is the current state of a conversation.
 	Thread = host.Thread
 	// ThreadQuery selects threads, see [Runtime.Threads].
 	ThreadQuery = host.ThreadQuery
@@ -23,21 +23,21 @@ type (
 	Message = core.Message
 	// ToolCall is a model's request to run a tool.
 	ToolCall = core.ToolCall
-	// Event is an item of a run's stream; its Type says which fields it has.
+	// Event is an item of a run's stream; its Type determines which fields it has.
 	Event = core.Event
-	// Usage is what model calls used.
+	// Usage counts the tokens that model calls used.
 	Usage = core.Usage
-	// Termination is how a run ended.
+	// Termination describes how a run ended.
 	Termination = core.Termination
-	// RunError is the error of a run that failed, or of an [Answer] that a run did not give.
+	// RunError is the error of a run that failed, or that ended without an [Answer].
 	RunError = host.RunError
 )
 
-// ParseID returns the ID that a text names: a UUID in lower case.
+// ParseID parses an ID: a UUID in lower case.
 func ParseID(text string) (ID, error) { return core.ParseID(text) }
 
-// CodeOf returns what kind of error err is, whichever package made it; internal if it has no
-// code. Codes are stable, texts of errors are not.
+// CodeOf returns the code of an error of any package; internal if it has no code. Codes are
+// stable, texts of errors are not.
 func CodeOf(err error) core.Code { return core.CodeOf(err) }
 
 // The codes of errors that programs often expect; package core has the others.
@@ -46,7 +46,7 @@ const (
 	CodeBusy     = core.CodeBusy     // the thread has a run, and the input's mode is reject
 )
 
-// How a run ended, or that it waits: the Type of a [Termination].
+// The outcomes of a run: the Type of a [Termination].
 const (
 	TerminationNatural   = core.TerminationNatural   // with its model's answer
 	TerminationStopped   = core.TerminationStopped   // by a stop policy
@@ -56,9 +56,9 @@ const (
 	TerminationError     = core.TerminationError     // it failed
 )
 
-// The types of events that programs often look at; package core has the others.
+// The types of events that programs often read; package core has the others.
 const (
-	EventTextDelta         = core.EventTextDelta         // the next piece of what the model says
+	EventTextDelta         = core.EventTextDelta         // the next piece of the model's text
 	EventToolCallReady     = core.EventToolCallReady     // a call with all its arguments
 	EventToolCallDone      = core.EventToolCallDone      // the result of a call
 	EventToolCallSuspended = core.EventToolCallSuspended // a call that waits, with its ticket

@@ -7,24 +7,25 @@ import (
 	"github.com/reveille-run/reveille/core/reveille"
 )
 
-// Crashes plays scenarios through each fault at each I/O operation. Scenarios and one of
-// Parts and World are required.
+// Crashes runs scenarios with each fault at each I/O operation. Scenarios and one of Parts and
+// World are required.
 type Crashes struct {
-	// Parts is called for each process, and returns fresh parts: what two processes share
-	// here, they would not share on two machines. Its models are replaced, see [Scenario].
+	// Parts is called once for each process and returns fresh parts: two processes must not
+	// share values that two machines would not share. Its models are replaced, see [Scenario].
 	Parts func() (reveille.Parts, error)
-	// World is called for each world in place of Parts, for parts that change something
-	// outside: it makes what outlives the processes, such as a bank that tools book at.
+	// World replaces Parts if the parts change something outside. It is called once for each
+	// simulated run, and makes the values that outlive the processes, such as a bank that tools
+	// book at.
 	World     func() World
 	Scenarios []Scenario
 
-	Passings  int      // how often each operation is struck at most; 0: 12
-	MayBeLost []string // effects that may get lost although the state says that they happened
+	Passings  int      // maximum number of faults at each operation; 0: 12
+	MayBeLost []string // effects that may be lost although the state records them
 	Seed      uint64   // of ids and pauses; 0: 1
-	Pairs     bool     // each fault again with each second one behind it: some hundred times as many worlds
+	Pairs     bool     // combines each fault with a second one that follows it: some hundred times as many simulated runs
 }
 
-// Run fails the test for each mistake, once each, with the earliest world that shows it.
+// Run fails the test once for each mistake, with the earliest simulated run that shows it.
 func (c Crashes) Run(t *testing.T) {
 	t.Helper()
 	world := c.World
@@ -40,28 +41,28 @@ func (c Crashes) Run(t *testing.T) {
 }
 
 type (
-	// World is what a world begins with: the Parts of its processes, and a Check of what is
-	// outside.
+	// World is the start of a simulated run: the Parts of its processes, and a Check of the
+	// state outside.
 	World = simtest.World
-	// Scenario is what people do with an agent in one thread. The model follows its Turns,
-	// or else the rules of [Rules].
+	// Scenario lists the acts of a person in one thread. The model follows its Turns, or else
+	// the rules of [Rules].
 	Scenario = simtest.Scenario
-	// Ended is what a world came to, for checks.
+	// Ended is the outcome of a simulated run, for checks.
 	Ended = simtest.Ended
-	// Act is one thing that a person does.
+	// Act is one action of a person.
 	Act = simtest.Act
 )
 
-// Say sends a message when nothing runs any more.
+// Say sends a message once nothing runs.
 func Say(text string) Act { return simtest.Say(text) }
 
-// Approve lets the first call run that waits for a decision.
+// Approve lets the first waiting call run.
 func Approve() Act { return simtest.Approve() }
 
-// Deny refuses the first call that waits for a decision. The model reads the reason.
+// Deny refuses the first waiting call. The model reads the reason.
 func Deny(reason string) Act { return simtest.Deny(reason) }
 
-// Reply resumes the first call that waits with a payload, JSON.
+// Reply resumes the first waiting call with a JSON payload.
 func Reply(payload string) Act { return simtest.Reply(payload) }
 
 // Cancel ends the run that is running or waiting. Its While method does so during a call.

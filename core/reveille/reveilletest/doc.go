@@ -1,11 +1,11 @@
-// Package reveilletest tests agents: with models that say what a test wants, one tool by
-// itself, and through every crash that a process can have.
+// Package reveilletest tests agents: with scripted models, with one tool alone, and with every
+// crash that a process can have.
 //
 // # Models
 //
-// [Script] is a model that says given turns, with any calls, one after the other or side by
-// side. [Rules] does what the person says: "call: refund {...}" calls that tool. Both need no
-// network, and say the same when a step is taken again.
+// [Script] returns a model that generates given turns, with calls that run in sequence or in
+// parallel. [Rules] returns a model that obeys the person's message: "call: refund {...}" calls
+// that tool. Both need no network, and generate the same turn when a step is repeated.
 //
 //	m := reveilletest.Script(
 //		reveilletest.Turn{Calls: []reveille.ToolCall{reveilletest.Call("refund", map[string]any{"order": "A-1"})}},
@@ -14,11 +14,11 @@
 //
 // # Crashes
 //
-// [Crashes] plays what people do with an agent again and again, each time with another fault
-// at another I/O operation: the process dies before or after it, the operation fails, its
-// response is lost, a message comes twice. Tools, plugins and policies are the real ones.
-// Whatever happens, the agent must come to the same: no tool does its work twice, no state is
-// lost, no call is left without a result.
+// [Crashes] runs a scenario again and again, each time with a different fault at a different
+// I/O operation: the process dies before or after it, the operation fails, its response is
+// lost, a message is delivered twice. Tools, plugins and policies are the real ones. The
+// outcome must be the same despite the fault: no tool does its work twice, no state is lost, no
+// call is left without a result.
 //
 //	func TestAgent(t *testing.T) {
 //		reveilletest.Crashes{
@@ -29,6 +29,6 @@
 //		}.Run(t)
 //	}
 //
-// A scenario plays in a store, a queue and a time of its own, so that hours of waiting take
-// none. A failure names the world that shows it, and how to play that world alone.
+// A scenario has its own store, queue and clock, so that hours of waiting take no time. A
+// failure names the simulated run that shows it, and how to repeat that run alone.
 package reveilletest
