@@ -33,7 +33,7 @@
 //	to wait for one      Await, Follow, Iterate around either
 //	to decide            Decide, DecideThread, StreamDecisions, StreamAnswered
 //	to end one           CancelRun, CancelThread, InterruptThread
-//	to start again RetryRun a dead letter, TakeUp a failed run, Fork a thread
+//	to start again       RetryRun a dead letter, TakeUp a failed run, Fork a thread
 //	to change input      EditInput, RetractInput, before a step has read it
 //	threads              CreateThread, UpdateThread, DeleteThread, Thread, Threads
 //	messages             Messages, Mailbox for waiting input, Approvals for open questions

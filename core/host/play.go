@@ -22,7 +22,7 @@ import (
 // checks each answer that this process receives from the run; its error is sent back to the
 // model. nil: no answer is checked.
 //
-// In this way, a tool may play another agent's run on another thread. On the thread of its own
+// In this way, a tool may play another agent's run on another thread. On the thread of that
 // call it would wait for itself until its context ends.
 func (r *Host) Play(ctx context.Context, s mailbox.Submission, listener Listener, answers func(answer string) error) (Result, error) {
 	if listener == nil {

@@ -22,12 +22,12 @@ import (
 // It is the zero admission for a tenant without limits, for input that goes to the inbox of
 // an open run, and before the first call of admit.
 type admission struct {
-	// run is the run that has the slot; zero: there is none.
+	// run is the run that has the slot; zero: no run.
 	run core.ID
-	// slot is the slot as it is stored: it is released only if it is still the same. Of one
-	// that was found it is zero.
+	// slot is the slot as it is stored: it is released only if it is still the same. It is zero
+	// if an earlier attempt got the slot.
 	slot store.Slot
-	// found says that an earlier attempt got it. This one never releases it.
+	// found reports that an earlier attempt got it. This one never releases it.
 	found bool
 }
 
@@ -104,8 +104,9 @@ func (u *submission) requestSlot(ctx context.Context, head thread.Head) error {
 	return err
 }
 
-// enqueue makes the submission's change for whichever head it meets, and gets a slot
-// whenever that head makes a run of the input.
+// enqueue makes the submission's change for the head that it meets, and gets a slot whenever
+// that head makes a run of the input.
+//
 // The head that is read may put the input into the inbox of an open run, which needs no
 // slot, and the head that is written may not. The commit ends with errNotAdmitted then,
 // before it writes, and starts again once there is a slot. Both kinds of head are tried on
@@ -117,7 +118,7 @@ func (u *submission) enqueue(ctx context.Context, head thread.Head, build func(t
 		return c.run(ctx, head)
 	}
 	for {
-		// own says whether the change for the newest head opens a run: choose sets it, and
+		// own reports whether the change for the newest head opens a run: choose sets it, and
 		// build, which is called after it for the same head, reads it.
 		var own bool
 		c := u.commit(func(next thread.Head) ([]store.Record, error) {
@@ -161,8 +162,8 @@ func (u *submission) releaseUnused(ctx context.Context, by core.ID, err error) {
 	}
 }
 
-// refusal reports whether an error says that nothing was written. That the thread was
-// deleted does not: an earlier attempt may have been applied, and a tombstone does not know.
+// refusal reports whether an error proves that nothing was written. The error of a deleted
+// thread does not: an earlier attempt may have been applied, and a tombstone does not know.
 // It errs on the side of a slot too many: the sweep releases that, while a run without a
 // slot would be beyond the tenant's limit.
 func refusal(err error) bool {

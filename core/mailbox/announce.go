@@ -10,14 +10,14 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
-// Publisher tells the world what happens to runs. An announcement counts as published
-// when Publish returns nil; on an error it comes again, as it is when what it says is
-// settled, with the same id. It is called with what happens to many threads at once.
+// Publisher announces the progress of runs outside of the deployment. An announcement counts as
+// published when Publish returns nil; after an error it is repeated with the same id, also if
+// its content is no longer current. Publish is called concurrently for many threads.
 type Publisher interface {
 	Publish(ctx context.Context, a Announcement) error
 }
 
-// AnnouncementType says what happened.
+// AnnouncementType names what happened.
 type AnnouncementType string
 
 // The types of announcements.
@@ -27,11 +27,10 @@ const (
 	RunDeadLettered AnnouncementType = "run.dead_lettered" // given up; it will be announced as ended too
 )
 
-// Announcement is what is published of a run, at least once and in no order. It says
-// which run and what to do about it, and nothing of what was said: no message, no
-// argument, no response.
+// Announcement is published at least once and in no order. It names the run and the reason, and
+// has no content: no message, no argument, no response.
 type Announcement struct {
-	ID   string           `json:"-"` // the same at each try: of the run, or of the write by which it waits, and the type
+	ID   string           `json:"-"` // the same at each attempt: of the run, or of the write by which it waits, and the type
 	Type AnnouncementType `json:"-"`
 	At   time.Time        `json:"-"` // when it happened, UTC
 
@@ -103,7 +102,7 @@ func (s *Service) announce(ctx context.Context, key core.ThreadKey, head thread.
 	return s.publisher.Publish(ctx, a)
 }
 
-// announcedTickets are those of the waiting run that somebody outside is to decide.
+// announcedTickets are those tickets of the waiting run that a person or a client decides.
 func (s *Service) announcedTickets(ctx context.Context, key core.ThreadKey, head thread.Head) (list []AnnouncedTicket, err error) {
 	tickets, err := s.Asked(ctx, key, head)
 	for _, t := range tickets {

@@ -24,9 +24,9 @@ type bill struct {
 	estimated core.Spent // of the newest plan
 }
 
-// sinceLastWrite is what this process has spent on the run since its last write. Only what
-// is done under a claim, or makes one, is charged: other writes of the same context are
-// about other threads.
+// sinceLastWrite is what this process has spent on the run since its last write. Only work
+// under a claim, or work that makes one, is charged: other writes of the same context are about
+// other threads.
 // The meter is emptied by this, once for a commit: end puts back what was not charged.
 func (b *bill) sinceLastWrite(ctx context.Context, key core.ThreadKey, change thread.Change) core.Spent {
 	if b.made {
@@ -68,7 +68,7 @@ func (b *bill) charge(p *plan, backend store.Backend) {
 
 // end accounts for the outcome: what was charged for a write that did not happen is charged
 // with the next one.
-// After a write that was applied, the meter is told what was charged by estimate, so that
+// After a write that was applied, the meter receives the estimates that were charged, so that
 // the calls themselves are not charged again.
 func (b *bill) end(unchanged bool, err error) {
 	if err != nil || unchanged {

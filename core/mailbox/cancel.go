@@ -9,7 +9,7 @@ import (
 
 // Cancel ends a run of the thread: the open one, or a queued or delayed one. A zero run
 // means the open one, else the first that is queued, never a delayed one. It returns the run
-// that it ended; thread.ErrNotFound: there is none.
+// that it ended; thread.ErrNotFound: the thread has no such run.
 func (s *Service) Cancel(ctx context.Context, key core.ThreadKey, run core.ID) (core.ID, error) {
 	// The open or first run is chosen once. The next attempt may find that it has ended, by
 	// this very request or otherwise, and must not cancel the next run in its place.
@@ -36,8 +36,8 @@ func (s *Service) Cancel(ctx context.Context, key core.ThreadKey, run core.ID) (
 
 // broughtBy is the dispatch that brings a run that is not open; zero if the head does not
 // have it. It is remembered while the head has the run: once the head has forgotten it, only
-// the dispatch leads to the audit that says how it ended. What became of an open run its
-// record says.
+// the dispatch leads to the audit that has its end. The record of an open run has that run's
+// end.
 func broughtBy(head thread.Head, run core.ID) core.ID {
 	for _, d := range head.Unopened() {
 		if d.Run == run {
@@ -50,7 +50,7 @@ func broughtBy(head thread.Head, run core.ID) core.ID {
 // Retract withdraws submitted input that no step has read, by the dispatch id of its
 // receipt: an entry of an inbox ends cancelled, and so does a queued run, with the input
 // that waits for it. thread.ErrNotFound: it was read, it ended, or there never was such
-// input. What a step has read is part of the log, and stays.
+// input. Input that a step has read is part of the log, and stays.
 func (s *Service) Retract(ctx context.Context, key core.ThreadKey, id core.ID) error {
 	c := commit{w: &s.writer, key: key, choose: func(head thread.Head) thread.Change {
 		for _, d := range head.Unopened() {

@@ -10,12 +10,12 @@ import (
 // ids are the ids of the run that a submission opens, and of the dispatch that brings it.
 type ids struct{ run, dispatch core.ID }
 
-// placing is how a submission meets a thread, besides what the submission says itself.
+// placing is how a submission meets a thread, in addition to its own fields.
 type placing struct {
-	// inline says that the caller takes the steps: the write also claims the run if the
-	// thread is free.
+	// inline means that the caller takes the steps: the write also claims the run if the thread
+	// is free.
 	inline bool
-	// apart says that the input opens a run of its own, even if a run waits for a reply.
+	// apart means that the input opens a separate run, even if a run waits for a reply.
 	apart bool
 	// start is the earliest time at which the run may start, unix milliseconds; 0:
 	// immediately.
@@ -66,14 +66,14 @@ func steers(in *Submission) bool {
 	return in.Mode == ModeSteer || in.Answered && in.Mode == ""
 }
 
-// replies reports whether the input is the reply that the open run waits for. In every
-// mode but reject and interrupt a waiting run gets what a person says, since it asked.
-// Internal input is no reply, and neither is input that withdraws the run: both are queued.
+// replies reports whether the input is the reply that the open run waits for. In every mode but
+// reject and interrupt a waiting run gets the input of a person, since it asked. Internal input
+// is not a reply, and neither is input that withdraws the run: both are queued.
 func replies(in *Submission, head *thread.Head) bool {
 	return in.Mode != ModeReject && in.Opening.Retake == nil && in.Origin != core.OriginInternal && head.Run.Status == thread.Waiting
 }
 
-// opens reports whether a change makes a run of its own of the input.
+// opens reports whether a change makes a separate run of the input.
 func opens(c thread.Change) bool {
 	_, input := c.(thread.Input)
 	return !input

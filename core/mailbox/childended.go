@@ -15,25 +15,25 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// A child run's end reaches its parent in one of two ways, as the submission said: a
-// call that waits has a ticket of kind child whose suspension has the id of the child
-// run, and gets a decision; who waits with no call reads internal input. Both bear an
-// id that follows from the child's, so that a second try changes nothing.
+// A child run's end reaches its parent in one of two ways, which the submission chose. A call
+// that waits has a ticket of kind child whose suspension has the id of the child run, and gets
+// a decision. A parent without a waiting call reads internal input. Both have an id that
+// follows from the child's, so that a second attempt changes nothing.
 //
-// Where nobody waits any more, since the call has its result or the run is over, there
-// is nothing to tell. That is told from a call that does not wait yet, whose child was
-// quicker than its own step, by the call's status: until it is done, its ticket may come.
+// If no call waits any more, since the call has its result or the run is over, there is nothing
+// to deliver. A call may also not wait yet, if its child was quicker than its own step. The
+// call's status tells the two apart: until it is done, its ticket may come.
 
 // errNotYet: the call that is to wait for the child does not yet.
 var errNotYet = errors.New("the parent's call does not wait yet")
 
-// maxChildEnd bounds what a parent is told, in bytes: it may become arguments, of which
-// a tool takes 256 KB (tool.MaxArguments, which the sweep would link for this alone).
+// maxChildEnd bounds the notice to a parent, in bytes: it may become arguments, of which a tool
+// takes 256 KB (tool.MaxArguments, which the sweep would link for this alone).
 const maxChildEnd = 255 << 10
 
-// tellParent tells the parent of a run of the tenant that the run is over. nil: it was told,
-// now or before, or nobody waits any more. errNotYet: the call that is to wait for the child
-// does not yet, so that the parent is told later.
+// tellParent notifies the parent of a run of the tenant that the run is over. nil: the parent
+// has the notice, now or before, or waits no more. errNotYet: the call that is to wait for the
+// child does not wait yet, so that the parent is notified later.
 func (s *Service) tellParent(ctx context.Context, tenant string, child matter) error {
 	if child.parent == nil { // no later try can read it either
 		s.log.WarnContext(ctx, "a child run is over, and no record says whose it was", "tenant", tenant, "thread", child.run.ThreadID, "run", child.run.ID)
@@ -86,7 +86,7 @@ func (s *Service) decideForChild(ctx context.Context, key core.ThreadKey, parent
 	deciding := Deciding{Target: id, User: parent.Owner, Decision: decision}
 	_, _, err := s.decide(ctx, key, deciding, decideOptions{child: true})
 	if code := core.CodeOf(err); code == core.CodeInvalid || code == core.CodeTooLarge {
-		// What the ticket asks for is not what a child comes to: its call must not wait
+		// The ticket asks for something other than a child's outcome: its call must not wait
 		// for ever.
 		s.log.WarnContext(ctx, "a child's end is not what the ticket asks for", "tenant", key.Tenant, "thread", key.Thread, "run", parent.Run.ID, "error", err)
 		deciding.Decision = core.Decision{ID: id, Action: core.DecisionCancel, Reason: "what the child run came to is not what the call waits for"}
@@ -95,7 +95,7 @@ func (s *Service) decideForChild(ctx context.Context, key core.ThreadKey, parent
 	if errors.Is(err, thread.ErrDecided) || errors.Is(err, thread.ErrDeleted) {
 		return nil
 	}
-	if errors.Is(err, thread.ErrNotFound) { // it went meanwhile: the next look says how
+	if errors.Is(err, thread.ErrNotFound) { // the ticket left the head in between: the next look finds how
 		return errNotYet
 	}
 	return err
@@ -108,8 +108,8 @@ func (s *Service) sayToParent(ctx context.Context, key core.ThreadKey, parent th
 		return err
 	}
 	id := childInput(child)
-	// The head forgets what it was given, after a while: a teller that died before it could
-	// note that it has told must not be heard twice.
+	// After a while the head forgets the ids that it received: if a worker died before it could
+	// note its notice, the parent must not receive the notice twice.
 	if _, read, err := s.reads.readBy(ctx, key, parent, id); read || err != nil {
 		return err
 	}

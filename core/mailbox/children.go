@@ -11,18 +11,18 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Children says what becomes of a thread's child threads, those whose last run one of
-// its calls has started, when it is deleted.
+// Children decides, when a thread is deleted, what happens to its child threads: those whose
+// last run one of its calls has started.
 type Children string
 
-// What becomes of child threads.
+// The treatments of child threads.
 const (
 	ChildrenDetach  Children = "detach"  // they stay; the default
 	ChildrenCascade Children = "cascade" // they are deleted too, with theirs
 	ChildrenReject  Children = "reject"  // core.CodeConflict when there is one
 )
 
-// Check refuses what is none of the three; empty is the default.
+// Check refuses any other value; empty is the default.
 func (c Children) Check() error {
 	switch c {
 	case "", ChildrenDetach, ChildrenCascade, ChildrenReject:
@@ -34,10 +34,10 @@ func (c Children) Check() error {
 // childPage is how many child threads are listed at once.
 const childPage = 100
 
-// DeleteWith is Delete with what becomes of child threads. Children go first, so that a
-// call that comes to no end is made whole by the same call again; those that the thread
-// has started meanwhile go behind it. Which children a thread has is read from a list,
-// which may lag a moment behind.
+// DeleteWith is Delete with a treatment of child threads. Children are deleted first, so that
+// the same call again completes a call that failed; children that the thread starts during the
+// call are deleted after it. The thread's children are read from a list, which may lag a
+// moment.
 func (s *Service) DeleteWith(ctx context.Context, key core.ThreadKey, user string, children Children) error {
 	if err := children.Check(); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (s *Service) DeleteWith(ctx context.Context, key core.ThreadKey, user strin
 	return s.deleteTree(ctx, key, user, map[string]bool{key.Thread: true})
 }
 
-// deleteTree deletes a thread behind its children.
+// deleteTree deletes a thread after its children.
 func (s *Service) deleteTree(ctx context.Context, key core.ThreadKey, user string, seen map[string]bool) error {
 	below := func() error {
 		return s.eachChild(ctx, key, user, func(child string) (bool, error) {
@@ -85,7 +85,7 @@ func (s *Service) deleteTree(ctx context.Context, key core.ThreadKey, user strin
 	return below()
 }
 
-// firstChild returns a child thread; empty: there is none.
+// firstChild returns a child thread; empty: the thread has none.
 func (s *Service) firstChild(ctx context.Context, key core.ThreadKey, user string) (first string, err error) {
 	err = s.eachChild(ctx, key, user, func(child string) (bool, error) {
 		first = child

@@ -12,17 +12,17 @@ import (
 
 // How long a hint waits before it is delivered again.
 const (
-	schemaDelay  = 30 * time.Second // to a program that is too old; doubled with each try
+	schemaDelay  = 30 * time.Second // to a program that is too old; doubled with each attempt
 	schemaCap    = 5 * time.Minute
 	schemaTries  = 6
 	suspectDelay = 500 * time.Millisecond // to a process that has other work; and up to 2.5 s more
 	failedDelay  = 5 * time.Second        // after a claim that failed; and up to 25 s more
 )
 
-// Claim tries to claim the thread that a hint names. claimed is false if another worker
-// holds it or nothing can be done yet; so it is for a thread that does not exist or was
-// deleted, since hints may be late or forged. alone says that the process does nothing else
-// at the same time, which a suspect needs: see thread.ErrSuspect.
+// Claim tries to claim the thread that a hint names. claimed is false if another worker holds
+// it or nothing can be done yet. It is also false for a thread that does not exist or was
+// deleted, since hints may be late or forged. alone means that the process does nothing else at
+// the same time, which a suspect needs: see thread.ErrSuspect.
 //
 // A hint that finds something to do which this process must not or cannot claim is sent
 // again, so that the message of the queue can be acknowledged. The error is that of a claim
@@ -31,9 +31,8 @@ func (s *Service) Claim(ctx context.Context, hint core.WakeUp, alone bool) (head
 	return s.ClaimFrom(ctx, thread.Head{}, hint, alone)
 }
 
-// ClaimFrom is Claim for a caller that has read the head since the hint came, and saves
-// reading it again. What has changed since then has hints of its own. The zero head is
-// read.
+// ClaimFrom is Claim for a caller that has read the head since the hint came, and saves another
+// read. Later changes have separate hints. A zero head is read.
 func (s *Service) ClaimFrom(ctx context.Context, known thread.Head, hint core.WakeUp, alone bool) (head thread.Head, claimed bool, err error) {
 	// No condition is checked here. Apply refuses or changes nothing where the thread
 	// cannot be claimed, on the head that is written and not on one that was read.

@@ -60,9 +60,9 @@ type writer struct {
 	wakes   wakes
 	slots   *slots
 	due     thread.DuePolicy
-	// announcing says that writes leave announcements in the head.
+	// announcing means that writes leave announcements in the head.
 	announcing bool
-	// metered says that heads keep what was spent on their runs.
+	// metered means that heads keep what was spent on their runs.
 	metered bool
 	// moved is called with every head that was written; nil: there are no watchers.
 	moved func(core.ThreadKey, thread.Head)
@@ -75,11 +75,10 @@ func (w *writer) commit(ctx context.Context, key core.ThreadKey, known thread.He
 	return c.run(ctx, known)
 }
 
-// commit is one transition on its way to the store. It is one goroutine's alone and is used
-// once: its id stands for one write, and a second one under it would be taken for the
-// first.
-// The fields before over describe the write, and are set by whoever makes it; run keeps the
-// others.
+// commit is one transition on its way to the store. One goroutine uses it, once: its id names
+// one write, and a second one under it would be taken for the first.
+//
+// The caller sets the fields before over, which describe the write; run keeps the others.
 type commit struct {
 	w   *writer
 	key core.ThreadKey
@@ -95,15 +94,15 @@ type commit struct {
 	quiet bool
 	// later delays the hint: the caller claims next what the write makes possible.
 	later time.Duration
-	// covers is the schema of a record that is stored already and that the write makes
-	// visible; 0: there is none.
+	// covers is the schema of a record that is stored already and that the write makes visible;
+	// 0: no such record.
 	covers uint16
-	// looked says that the head that run is given was read, even if it does not exist.
+	// looked means that the head passed to run was read, even if it does not exist.
 	looked bool
 
-	// over reports whether what the change is about, and the head no longer has, has come
-	// to what the change was to bring about. It is called if Apply finds nothing and an
-	// earlier attempt may have been applied; nil: nothing was, then.
+	// over reports whether the goal of the change is reached, although the head no longer has
+	// the change's target. It is called if Apply finds nothing and an earlier attempt may have
+	// been applied; nil: the goal was not reached, then.
 	over func(context.Context, thread.Head) (bool, error)
 	// accepted reports whether what the change would bring into the head has been there.
 	// It is called if Apply knows nothing of it and an earlier attempt may have been
@@ -112,10 +111,10 @@ type commit struct {
 
 	// id is the commit's, the same for all its plans.
 	id core.ID
-	// open says that an attempt without an outcome may still be applied: the head has not
-	// moved since. doubt says that there was one, whatever has happened since.
+	// open means that an attempt without an outcome may still be applied: the head has not
+	// moved since. doubt means that there was one, and stays set.
 	open, doubt bool
-	// holder says that the change is of a claim's holder.
+	// holder means that the change is of a claim's holder.
 	holder bool
 	where  points
 	// plan is what was sent last.
@@ -128,11 +127,11 @@ type commit struct {
 
 // run is the loop: look (unless the caller or a refusal brought the head), see whether the
 // last attempt was applied after all, apply, write. It ends with the head that has the
-// change in it, or with an error that says it has not; if the outcome stays unknown, the
+// change in it, or with an error that denies it; if the outcome stays unknown, the
 // error is the store's last.
 //
-// A plan is made again only for another version of the head. For the same version it is
-// sent as it was: the previous attempt may still be on its way to the store, and two
+// A plan is made again only for another version of the head. For the same version it is sent
+// unchanged: the previous attempt may still be on its way to the store, and two
 // different ones must not meet there.
 func (c *commit) run(ctx context.Context, head thread.Head) (next thread.Head, result thread.Result, err error) {
 	c.id = c.w.env.NewID()
@@ -161,7 +160,7 @@ func (c *commit) seeThrough(ctx context.Context, known thread.Head, left error) 
 // open and doubt are kept across calls: seeThrough calls it a second time, for the same
 // write under the same id.
 func (c *commit) attempts(ctx context.Context, head thread.Head) (thread.Head, thread.Result, error) {
-	// fresh says that the head is worth an attempt: it may be stale, which costs a refusal
+	// fresh means that the head is worth an attempt: it may be stale, which costs a refusal
 	// that brings the newer one. After a failure nothing is known, so the head is read.
 	fresh, failures, refusals := head.Exists() || c.looked, 0, 0
 	for {

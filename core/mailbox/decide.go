@@ -22,7 +22,7 @@ import (
 type Deciding struct {
 	// Run is the run whose call waits; zero: the thread's open run.
 	Run core.ID
-	// Target is the id of the suspension, or of the call. Of several calls with that id it
+	// Target is the id of the suspension, or of the call. If several calls have that id, it
 	// means the first that is not decided.
 	Target string
 	// User is on whose behalf it is decided; must match the thread's owner.
@@ -73,15 +73,15 @@ func (d Deciding) normalized() (_ core.Decision, derived bool) {
 	return said, true
 }
 
-// Decided says what became of a decision. What the records of a duplicate would say is
-// empty if they are gone.
+// Decided is the outcome of a decision. For a duplicate whose records are gone, the fields that
+// they would fill are empty.
 type Decided struct {
 	ThreadID     string
 	RunID        core.ID
 	CallID       string
 	SuspensionID string
 	DecisionID   string
-	// Duplicate says that the same decision was stored before.
+	// Duplicate reports that the same decision was stored before.
 	Duplicate bool
 	// Turn is the sequence of the turn that made the call, and Index the call's in it.
 	Turn  uint64
@@ -117,8 +117,8 @@ func (s *Service) DecideInline(ctx context.Context, key core.ThreadKey, d Decidi
 	return s.decide(ctx, key, d, decideOptions{later: s.lease + inlineGrace})
 }
 
-// noTicket is the key of no suspension, since those are all odd. It stands in for the key of
-// one that is no longer known.
+// noTicket is the key of no suspension, since those are all odd. It replaces the key of a
+// suspension that is no longer known.
 const noTicket = 2
 
 // deciding is a Deciding under way. It is one goroutine's, and fills its receipt as it
@@ -130,33 +130,34 @@ type deciding struct {
 	// normalized.
 	asked Deciding
 	said  core.Decision
-	// derived says that the id was derived from the content. Such an id may be used again by
+	// derived means that the id was derived from the content. Such an id may be used again by
 	// a later suspension of the call.
 	derived bool
-	// receipt says what the decision is about. It is filled when that is found.
+	// receipt describes the suspension that the decision is about. It is filled when that is
+	// found.
 	receipt Decided
 	// ticket is the key of the suspension in the head, or noTicket.
 	ticket uint64
-	// resumes says that the decision lets the call continue. It is known only while there
+	// resumes means that the decision lets the call continue. It is known only while there
 	// is a ticket, and counts only then.
 	resumes bool
-	// byCall says that the target is the call's id, not the suspension's.
+	// byCall means that the target is the call's id, not the suspension's.
 	byCall bool
-	// known says that the decision was found among the stored ones, with the same content:
+	// known means that the decision was found among the stored ones, with the same content:
 	// it need not be compared again.
 	known bool
-	// other says that among the stored ones was another decision on the target.
+	// other means that among the stored ones was another decision on the target.
 	other bool
-	// child says that the decision is the end of a child run, which alone may decide a
+	// child means that the decision is the end of a child run, which alone may decide a
 	// ticket of that kind.
 	child bool
 }
 
-// decideOptions say how a decision is made; zero: as a client makes it.
+// decideOptions change how a decision is made; zero: as a client makes it.
 type decideOptions struct {
 	// later is after how long the hint comes.
 	later time.Duration
-	// child says that the decision is the end of a child run.
+	// child means that the decision is the end of a child run.
 	child bool
 }
 
@@ -184,7 +185,7 @@ func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, o 
 	ticket, found, err := u.find(ctx, head)
 	switch {
 	case err != nil:
-	case ticket.Kind == core.TicketChild && !o.child: // before it is asked whether it would fit
+	case ticket.Kind == core.TicketChild && !o.child: // before checking whether it would fit
 		err = fmt.Errorf("tool call %s: %w", core.Excerpt(ticket.CallID), thread.ErrChild)
 	case found && s.fits != nil:
 		err = s.fits(ticket, u.said)
@@ -224,8 +225,8 @@ func (u *deciding) find(ctx context.Context, head thread.Head) (ticket core.Tick
 		}
 		u.byCall = true
 	}
-	// From the record, not from the request: the receipt names the call and suspension
-	// as they are, whichever of the two the client knew.
+	// From the record, not from the request: the receipt has the ids of both the call and the
+	// suspension, even if the client knew only one of them.
 	if ticket, err = u.s.reads.ticket(ctx, u.key, head, *held); err != nil {
 		return ticket, false, err
 	}
@@ -240,9 +241,9 @@ func (u *deciding) find(ctx context.Context, head thread.Head) (ticket core.Tick
 	return ticket, err == nil, err
 }
 
-// findCall returns the ticket of the call of the open turn that has the target's id; nil:
-// there is none. The head has no ids of calls, so that the turn is read for them. Of several
-// calls with the same id it is the first that is not decided.
+// findCall returns the ticket of the call of the open turn that has the target's id; nil: no
+// such call. The head has no ids of calls, so that the turn is read for them. If several calls
+// have the id, it returns the first that is not decided.
 func (u *deciding) findCall(ctx context.Context, head thread.Head) (held *thread.Ticket, err error) {
 	calls, err := u.s.reads.callsOf(ctx, u.key, head.Run.Base-1)
 	if err != nil {
@@ -309,8 +310,8 @@ func (u *deciding) write(ctx context.Context, head thread.Head, later time.Durat
 	return next, u.confirm(ctx, next)
 }
 
-// decisionKey is the head's form of the decision's id.
-// It is never 0, which stands for a ticket that is not decided.
+// decisionKey is the head's form of the decision's id. It is never 0, which marks a ticket that
+// is not decided.
 func (u *deciding) decisionKey() uint64 {
 	return thread.DecisionKey(u.receipt.RunID, u.receipt.SuspensionID, u.said.ID)
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// A deleted thread is a permanent tombstone, and what it had is erased after that: by the
-// worker that gets the sweep's hint, as much as a delivery has time for. The pointers of its
+// A deleted thread is a permanent tombstone. Its records are erased after that: by the worker
+// that gets the sweep's hint, as much as a delivery has time for. The pointers of its
 // runs stay, and hold only ids. They lead to the tombstone, so that such a run is reported
 // as deleted and not as unknown. The pointer of an idempotency key expires by itself.
 //
-// A worker that was paused in the middle of a step puts records without looking at the
-// head. Therefore a thread stays due, and each sweep erases what has come since, until it
-// was deleted so long ago that no worker of that time can live; then the head says that it
-// is erased, and the sweep leaves it alone.
+// A worker that was paused in the middle of a step puts records without looking at the head.
+// Therefore a thread stays due, and each sweep erases later records, until the deletion is so
+// old that no worker of that time can live. Then the head is marked as erased, and the sweep
+// skips it.
 
 // linger is how long after its deletion a thread is still looked at for records that late
 // workers have put: longer than any invocation of a function lasts, with its lease.
@@ -35,8 +35,8 @@ const (
 
 // Delete makes the thread a tombstone. When it returns without error that is durable: every
 // later request for the thread is thread.ErrDeleted, a worker that holds it stops at its
-// next look, and nothing that it still writes becomes visible. What the thread had is erased
-// afterwards. A second Delete does nothing. thread.ErrNotFound: there never was such a
+// next look, and nothing that it still writes becomes visible. The records of the thread are
+// erased afterwards. A second Delete does nothing. thread.ErrNotFound: there never was such a
 // thread. thread.ErrForbidden: it is another user's.
 func (s *Service) Delete(ctx context.Context, key core.ThreadKey, user string) error {
 	if err := s.writeTombstone(ctx, key, user); err != nil {
@@ -47,9 +47,10 @@ func (s *Service) Delete(ctx context.Context, key core.ThreadKey, user string) e
 	return nil
 }
 
-// writeTombstone makes the tombstone. If an open run is metered, what it has used since it
-// started or was resumed is recorded with it, since no step comes to its end any more. What
-// its holder had not committed is lost with it.
+// writeTombstone makes the tombstone. If an open run is metered, the tombstone's write also
+// records its usage since it started or was resumed, since no step ends it any more. The
+// uncommitted usage of its holder is lost.
+//
 // The usage record is made for the head that the tombstone replaces. If the head moves
 // before the write, both are made again.
 func (s *Service) writeTombstone(ctx context.Context, key core.ThreadKey, user string) error {
@@ -71,9 +72,10 @@ func (s *Service) writeTombstone(ctx context.Context, key core.ThreadKey, user s
 	return err
 }
 
-// erase removes what a deleted thread has, and notes in its head when nothing more can come.
-// What is left when the time is over is erased after the next sweep, and so is a thread
-// whose records are still needed to deliver what it owes.
+// erase removes the records of a deleted thread, and notes in its head when nothing more can
+// come. The next sweep continues if time runs out, or if records are still needed to deliver
+// what the thread owes.
+//
 // The error is that of a hint that could not be sent. Other failures are logged: the next
 // sweep comes back to the thread.
 func (s *Service) erase(ctx context.Context, hint core.WakeUp, head thread.Head) error {

@@ -4,26 +4,25 @@
 // # One write decides
 //
 // The head of a thread is the truth. Every change of it goes through [Service.Commit]:
-// thread.Apply says what the change makes of the head, then one call of the store writes
-// pointers, records and head, if the stored head is still the one that Apply was given. A
-// refusal brings the head that won, and the change is tried on that. So a change is chosen
-// for a head, never once for all heads: input for a run that has just ended is queued
-// instead. What a refused write leaves is an orphan: a record proves nothing unless head,
-// run record or log confirm it.
+// thread.Apply computes the next head, then one call of the store writes pointers, records and
+// head, if the stored head is still the one that Apply received. A refusal brings the head that
+// won, and the change is tried on that. So a change is chosen for a head, never once for all
+// heads: input for a run that has just ended is queued instead. A refused write may leave an
+// orphan: a record proves nothing unless head, run record or log confirm it.
 //
 // A write whose response is lost is recognized by its commit id, which the head keeps. The
 // id of a claim's holder is kept apart, and so is that of the write that made the claim, so
 // that no other write hides them. Until the outcome is known the same bytes are sent again,
 // and it makes no difference which of the attempts was applied. Other writes may be hidden:
-// they choose their target (a run, an entry, a call, an epoch) once for all attempts, and if
-// the head no longer has the target, they look up what became of it (lost.go). A run that
+// they choose their target (a run, an entry, a call, an epoch) once for all attempts. If the
+// head no longer has the target, they look up its outcome (lost.go). A run that
 // was cancelled, and input that was read at the edited revision, count as done; anything
 // else is not found.
 //
 // # A hint is only a hint
 //
 // A wake-up may be lost, doubled, late or forged; it costs at most one useless look at the
-// head. What must hold is the other direction: work that can be claimed has a hint on its
+// head. The other direction must hold: work that can be claimed has a hint on its
 // way, or is found by the sweep.
 //
 //   - Each write that leaves something to do sends a hint, after the write. A duplicate
@@ -36,7 +35,7 @@
 //     minutes.
 //   - The sweep's hints never renew themselves, or each sweep would add another.
 //
-// # Where a run that waits is woken
+// # How a waiting run is woken
 //
 // A waiting run has no claim and no hint. Apart from a cancel or an interrupt, which end it,
 // three things end its wait:
@@ -44,7 +43,7 @@
 //   - A decision, by [Service.Decide] or, at the end of a child run, by childended.go:
 //     deciding.write in decide.go commits a thread.Decide.
 //   - Input of a person, by [Service.Submit]: change in change.go returns a thread.Input, as
-//     the reply to what the run asked.
+//     the reply to the run's question.
 //   - The deadline of a ticket: the head is due then, [Service.Sweep] in sweep.go finds the
 //     thread, and the claim of its hint resumes the run.
 //
@@ -82,43 +81,43 @@
 //
 // # The outbox
 //
-// That a child run is over, and that a run waits, has ended or is given up, is in the outbox
-// of the head from the write that makes it so; whom it is for and what it says is in the
-// run's record. A worker delivers it after its own work, with [Service.Deliver]: to parents
-// by a decision or internal input, to the rest of the world by a [Publisher]. A writer of
-// such a head that is not a worker wakes one. Another write clears what was delivered, so
-// that it is delivered at least once. A deleted thread is erased when nothing is left that
-// needs its records.
+// The outbox of the head has an entry for each child run that is over. It also has one for each
+// run that waits, has ended or is given up, from the write that makes it so. The run's record
+// has the receiver and the content of the notice. A worker delivers it after its own work, with
+// [Service.Deliver]: to parents by a decision or internal input, to the rest of the world by a
+// [Publisher]. A writer of such a head that is not a worker wakes one. Another write clears
+// delivered entries, so that each is delivered at least once. A deleted thread is erased when
+// nothing needs its records any more.
 //
 // # The parts, and the files in reading order
 //
-// A [Service] has four parts, each of which knows only those before it: a reader (what is
-// stored), wakes (hints), slots (of the tenants' limits) and a writer (heads). A request is a
-// value of its own that names the Service: submission, deciding, forking; lister needs only
-// the reader.
+// A [Service] has four parts, each of which knows only those before it: a reader (stored
+// records), wakes (hints), slots (of the tenants' limits) and a writer (heads). Each request is
+// a separate value that names the Service: submission, deciding, forking; lister needs only the
+// reader.
 //
 //  1. service.go: Options, the Service and its parts.
-//  2. submission.go: what is submitted: Submission, Key, Opening, Parent, Receipt. check.go
-//     validates it.
-//  3. submit.go: the life of a submission. change.go: what it does to a head, as a pure
-//     function. key.go: what a key stands for. admit.go: the slot that a run needs.
-//     records.go, listing.go: what it stores.
+//  2. submission.go: the parts of a submission: Submission, Key, Opening, Parent, Receipt.
+//     check.go validates it.
+//  3. submit.go: the life of a submission. change.go: its effect on a head, as a pure function.
+//     key.go: the ids of a key. admit.go: the slot that a run needs. records.go, listing.go:
+//     its records.
 //  4. commit.go: the loop that every write goes through, and the writer. plan.go: a change
-//     applied to one head, with its records. outcome.go: what follows a write, a refusal and
-//     a failure. lost.go: what became of a target that a hidden write may have removed.
-//     bill.go: what a write charges to its run.
-//  5. reader.go: whether an earlier attempt was accepted, and who read or ended its input.
-//     status.go: a run as it stands. tickets.go: what suspended calls wait for. list.go,
-//     listended.go: a page of a thread's mailbox.
-//  6. wake.go: hints. claim.go: what becomes of one. sweep.go: threads whose hints were
+//     applied to one head, with its records. outcome.go: the steps after a write, a refusal and
+//     a failure. lost.go: the outcome of a target that a hidden write may have removed.
+//     bill.go: the charge of a write to its run.
+//  5. reader.go: whether an earlier attempt was accepted, and which run read or ended its
+//     input. status.go: the state of a run. tickets.go: the tickets of suspended calls.
+//     list.go, listended.go: a page of a thread's mailbox.
+//  6. wake.go: hints. claim.go: claims. sweep.go: threads whose hints were
 //     lost. slots.go: slots whose runs are over.
 //  7. decide.go: a decision and its ticket. recall.go: decisions that were stored before.
-//  8. retake.go: a submission that repeats or replaces earlier input. original.go: which
-//     input that is. takeup.go: the continuation of a failed run. retry.go: a dead letter
+//  8. retake.go: a submission that repeats or replaces earlier input. original.go: the search
+//     for that input. takeup.go: the continuation of a failed run. retry.go: a dead letter
 //     again. fork.go: a thread that starts as another.
-//  9. cancel.go, edit.go, interrupt.go: what ends or changes input. threads.go: threads
+//  9. cancel.go, edit.go, interrupt.go: the end and the change of input. threads.go: threads
 //     without runs, titles and metadata. delete.go, usage.go, children.go: the end of a
 //     thread, what its open run had used, and its child threads.
-//  10. outbox.go, childended.go, announce.go: who hears of the end of a run. outward.go: errors as
-//     clients may read them.
+//  10. outbox.go, childended.go, announce.go: notices of the end of a run. outward.go: errors
+//      in the form that clients may read.
 package mailbox

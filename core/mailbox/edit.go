@@ -12,7 +12,7 @@ import (
 )
 
 // maxEdits is how many revisions an edit tries: each may be used by the record of a refused
-// edit. A revision is a record of its own, never overwritten: a step may be reading the one
+// edit. Each revision is a separate record, never overwritten: a step may be reading the one
 // before it, and the one that counts is the one that the head names.
 const maxEdits = 16
 
@@ -47,8 +47,8 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 	}
 	in.Messages = messages
 	var record store.Record
-	// A refused edit leaves its record under the revision that it tried, so that the next
-	// one is tried then. Whether a revision is free, the store says when the record is put.
+	// A refused edit leaves its record under the revision that it tried, so that the next one
+	// is tried then. The store reports whether a revision is free when the record is put.
 	for revision := first + 1; revision <= first+maxEdits; revision++ {
 		if record, err = inputRecord(s.records, in, revision); err != nil {
 			return err

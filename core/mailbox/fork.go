@@ -15,7 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Forking says which thread is forked, where, and what the fork is called.
+// Forking names the thread to fork, the place, and the name of the fork.
 type Forking struct {
 	Thread core.ThreadKey
 	// User is on whose behalf; must match the owner of Thread.
@@ -26,14 +26,14 @@ type Forking struct {
 	To string
 }
 
-// Forked is a thread that was made of another.
-// The zero Forked stands for no fork.
+// Forked is the result of a fork: the new thread and its origin. The zero Forked means that no
+// fork was made.
 type Forked struct {
 	ThreadID string
 	// Messages is how many log records it has. A duplicate counts those that were added
 	// since, too.
 	Messages uint64
-	// Duplicate says that the same fork was made before.
+	// Duplicate reports that the same fork was made before.
 	Duplicate bool
 }
 
@@ -43,8 +43,8 @@ type Forked struct {
 // owner is the same.
 //
 // The log is copied record by record, superseded ones too, in pages; the head comes last.
-// What a crash leaves is not visible, and the same call again continues over it. State is
-// folded from the log by the fork's first step.
+// The records that a crash leaves are not visible, and the same call again continues over them.
+// State is folded from the log by the fork's first step.
 //
 // core.CodeNotFound: the thread does not have the message. core.CodeSuperseded: it was
 // withdrawn. core.CodeConflict: calls of its turn have no results yet, or the thread To
@@ -120,9 +120,8 @@ func (s *Service) madeFork(ctx context.Context, f Forking, to core.ThreadKey) (F
 	return Forked{ThreadID: f.To, Messages: head.Seq, Duplicate: true}, nil
 }
 
-// forkPointer says which thread and message a fork was made of.
-// Its value is compared as bytes, so that its form must not change while forks may be
-// repeated.
+// forkPointer records the thread and the message that a fork was made of. Its value is compared
+// as bytes, so that its form must not change while forks may be repeated.
 func forkPointer(f Forking) store.Pointer {
 	sum := sha256.Sum256([]byte(f.At))
 	return encodePointer("fork:"+f.To, pointer{Thread: f.Thread.Thread, Body: hex.EncodeToString(sum[:16])}, 0)
@@ -136,9 +135,9 @@ type forking struct {
 	head thread.Head
 	// seq is the sequence of the last record that is copied.
 	seq uint64
-	// supersedes is the newest record up to seq that supersedes others; 0: there is none.
+	// supersedes is the newest record up to seq that supersedes others; 0: no such record.
 	supersedes uint64
-	// summary is the newest summary that covers nothing after seq; 0: there is none.
+	// summary is the newest summary that covers nothing after seq; 0: no such summary.
 	summary uint64
 }
 
@@ -201,7 +200,7 @@ func (f *forking) findEnd(ctx context.Context, at string) error {
 // forkPage is how many log records are copied at the same time.
 const forkPage = 32
 
-// copyLog stores the log's records for the fork. What an earlier attempt stored is the same.
+// copyLog stores the log's records for the fork. An earlier attempt stored the same records.
 // Records keep their bytes. They get the fence of a fork, below that of every claim, so
 // that no worker of the fork is refused by them. Pages are stored one after the other, and
 // the records of a page at the same time.
@@ -238,8 +237,9 @@ func (f *forking) copyLog(ctx context.Context) error {
 	return flush()
 }
 
-// copySummaries stores for the fork the summaries that cover only what it has: the newest of
+// copySummaries stores for the fork the summaries that cover only its messages: the newest of
 // them, which is in force there, and its predecessors.
+//
 // Summaries are linked from the newest to the oldest. Newer ones than the fork's end are
 // passed over, since they speak of messages that the fork does not have.
 func (f *forking) copySummaries(ctx context.Context) error {

@@ -17,16 +17,16 @@ import (
 //
 // The receipt has the open run that ends with it (zero: none was open, or it was ending
 // already), and how many queued runs it took out of the queue; delayed ones are not among
-// them. A duplicate has done nothing: the same key had interrupted before, and what came of
+// them. A duplicate has done nothing: the same key had interrupted before, and the outcome of
 // that is no longer known.
 //
 // dedupe makes it idempotent, for as long as the head remembers it (the newest 16 requests
-// of the thread); empty: every call is a new one, and only its own attempts are told apart.
+// of the thread); empty: every call is a new one, and only its own attempts are recognized.
 // thread.ErrNotFound: nothing is open or queued. thread.ErrForbidden: the thread is another
 // user's.
 func (s *Service) Interrupt(ctx context.Context, key core.ThreadKey, user, dedupe string) (Receipt, error) {
-	// Also without a key of the caller's: an attempt whose response is lost must be told
-	// from another interrupt.
+	// Also without a key of the caller's: an attempt whose response is lost must not be
+	// confused with another interrupt.
 	minted := dedupe == ""
 	if minted {
 		dedupe = s.env.NewID().String()
@@ -43,7 +43,7 @@ func (s *Service) Interrupt(ctx context.Context, key core.ThreadKey, user, dedup
 		if head.Epoch != change.Epoch {
 			return change // its outcome was seen at the previous attempt, if that was this call's
 		}
-		// What the interrupt will end, from the head that it is tried on.
+		// The runs that the interrupt will end, from the head that it is tried on.
 		if came = (Receipt{Superseded: len(head.Pending)}); head.Run.Status != thread.Closing {
 			came.RunID = head.Run.ID
 		}
@@ -59,7 +59,7 @@ func (s *Service) Interrupt(ctx context.Context, key core.ThreadKey, user, dedup
 	return came, nil
 }
 
-// interruptKey is the head's form of an interrupt's key; never 0, which is no key.
+// interruptKey is the head's form of an interrupt's key; never 0, which is not a key.
 func interruptKey(key string) uint64 {
 	sum := sha256.Sum256([]byte("interrupt\x00" + key))
 	return binary.BigEndian.Uint64(sum[:]) | 1

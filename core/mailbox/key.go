@@ -15,7 +15,7 @@ import (
 )
 
 // An idempotency key is a pointer from the hash of thread and key to the ids that the
-// submission got, beside a hash of what it says. It is stored with the write that accepts
+// submission got, with a hash of its content. It is stored with the write that accepts
 // the submission, never before: a refused request has not used up its key. An attempt that
 // died may have left it in a store without transactions; the next attempt then continues
 // under its ids, so that both write the same bytes.
@@ -36,7 +36,7 @@ func keyName(threadID, key string) string {
 	return "key:" + hex.EncodeToString(sum[:16])
 }
 
-// keyAlone is the hash of whatever is said under a key that counts alone.
+// keyAlone is the hash of every content under a key that counts alone.
 const keyAlone = "alone"
 
 // bodyHash identifies what a submission says, apart from its ids. It is stored with the
@@ -47,7 +47,7 @@ func bodyHash(s Submission) (string, error) {
 		return keyAlone, nil
 	}
 	o := s.Opening
-	if s.Key.Beside {
+	if s.Key.Loose {
 		o.Request, o.Frontend = nil, nil
 	}
 	b, err := json.Marshal(struct {
@@ -60,7 +60,7 @@ func bodyHash(s Submission) (string, error) {
 		At       int64           `json:",omitempty"`
 		Delay    time.Duration   `json:",omitempty"`
 		Into     core.ID         `json:",omitzero"`
-		Retake   string          `json:",omitempty"` // where the key does not say it
+		Retake   string          `json:",omitempty"` // if the key does not have it
 		Frontend *core.Frontend  `json:",omitempty"`
 	}{o.AgentID, s.Messages, s.Mode, o.Supersede, o.Request, o.Priority, o.AvailableAt, o.Delay, s.Into, o.Retake.named(), o.Frontend})
 	if err != nil {
@@ -86,8 +86,9 @@ func (u *submission) pointers() []store.Pointer {
 	return []store.Pointer{encodePointer(keyName(u.in.Thread.Thread, u.in.Key.Value), p, life), byRun}
 }
 
-// adopt takes over the ids that the key was stored with. core.CodeConflict: it stands for
-// other content.
+// adopt takes over the ids that the key was stored with. core.CodeConflict: the key was used
+// with other content.
+//
 // The next attempt then writes the same bytes as the one that stored the key, or finds that
 // this one was accepted.
 func (u *submission) adopt(value []byte) error {
@@ -127,8 +128,8 @@ func (s *Service) Submitted(ctx context.Context, key core.ThreadKey, head thread
 	return run, ok, err
 }
 
-// byKey reads what a key of the thread stands for.
-// ok is false if it stands for nothing, or is forgotten.
+// byKey reads the ids that a key of the thread was stored with. ok is false if the key is
+// unused, or is forgotten.
 func (r reader) byKey(ctx context.Context, at core.ThreadKey, key string) (p pointer, ok bool, err error) {
 	value, ok, err := r.store.Pointer(ctx, at.Tenant, keyName(at.Thread, key))
 	if err != nil || !ok {
@@ -138,10 +139,10 @@ func (r reader) byKey(ctx context.Context, at core.ThreadKey, key string) (p poi
 	return p, err == nil, err
 }
 
-// freeKey is the key under which a run is taken up or repeated: the one of the run itself
-// or, if what was done under that ended before it started, the one of the run that it was
-// to open. So a client that repeats its request meets the attempt that counts, and a
-// request after an attempt that came to nothing is a new one. kind begins the key.
+// freeKey is the key under which a run is taken up or repeated: the one of the run itself or,
+// if the run that this key opened ended before it started, the key of that run. So a client
+// that repeats its request meets the attempt that counts, and a request after an attempt
+// without effect is a new one. kind begins the key.
 // The loop follows the chain of attempts, each under the key of the run before it; it ends
 // since every key is stored after the run whose id it has.
 func (r reader) freeKey(ctx context.Context, at core.ThreadKey, head thread.Head, kind string, run core.ID) (string, error) {
@@ -158,8 +159,8 @@ func (r reader) freeKey(ctx context.Context, at core.ThreadKey, head thread.Head
 	}
 }
 
-// started reports whether a run did not end before it was opened. Only an audit says that
-// it did, of a run that was queued; a refused attempt may have left such an audit.
+// started reports whether a run did not end before it was opened. Only an audit of a queued run
+// proves that it did; a refused attempt may have left such an audit.
 func (r reader) started(ctx context.Context, key core.ThreadKey, head thread.Head, run, dispatch core.ID) (bool, error) {
 	if head.Run.ID == run {
 		return true, nil

@@ -47,7 +47,7 @@ func TestRequestBesideTheKeyDoesNotMakeAnotherSubmission(t *testing.T) {
 	w := newWorld(t)
 	s := keyed("one", "")
 	first := w.submit(t, s)
-	s.Key.Beside = true
+	s.Key.Loose = true
 	for _, request := range []string{`{"plan":"gold"}`, `{"plan":"free"}`} {
 		s.Opening.Request = json.RawMessage(request)
 		if again := w.submit(t, s); !again.Duplicate || again.RunID != first.RunID {
@@ -340,7 +340,7 @@ func TestWhatAFrontendBringsIsPartOfASubmissionUnlessItIsBesideTheKey(t *testing
 		t.Errorf("another frontend: %v, want code conflict", err)
 	}
 	beside := keyed("beside", "")
-	beside.Key.Value, beside.Key.Beside = "k2", true
+	beside.Key.Value, beside.Key.Loose = "k2", true
 	kept := w.submit(t, beside)
 	beside.Opening.Frontend = s.Opening.Frontend
 	if again := w.submit(t, beside); !again.Duplicate || again.RunID != kept.RunID {

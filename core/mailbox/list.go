@@ -23,14 +23,14 @@ type ListQuery struct {
 	Limit int
 }
 
-// ListPage is a page of a thread's mailbox: what is open and queued, in the order in
-// which it comes to its turn, then what has ended, oldest first: runs that were opened,
-// then dispatches and inbox entries that were not.
+// ListPage is a page of a thread's mailbox. It has the open and queued entries, in the order in
+// which they run, then the ended ones, oldest first: runs that were opened, then dispatches and
+// inbox entries that were not.
 type ListPage struct {
 	// Epoch counts how often the thread was interrupted or deleted.
 	Epoch      uint64
 	Dispatches []core.Dispatch
-	// Next is the After of the next page; empty: there is none.
+	// Next is the After of the next page; empty: this is the last.
 	Next string
 }
 
@@ -70,7 +70,7 @@ func (q ListQuery) complete() (ListQuery, error) {
 
 // List reads a page of a thread's mailbox. head was read before: it decides about
 // what is open and queued, all of which is on the first page, over its limit if need be.
-// What has ended is read from run records and audits, which may lag behind the head.
+// Ended entries are read from run records and audits, which may be older than the head.
 func (s *Service) List(ctx context.Context, key core.ThreadKey, head thread.Head, q ListQuery) (ListPage, error) {
 	q, err := q.complete()
 	if err != nil {
@@ -107,7 +107,7 @@ type lister struct {
 	page    ListPage
 }
 
-// add adds a dispatch to the page if it has the status that is asked for.
+// add adds a dispatch to the page if it has the requested status.
 func (l *lister) add(d core.Dispatch) {
 	if l.query.Status == "" || d.Status == l.query.Status {
 		l.page.Dispatches = append(l.page.Dispatches, d)

@@ -12,8 +12,9 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// addEnded adds what has ended, from the records whose names begin with a prefix; full says
+// addEnded adds ended entries, from the records whose names begin with a prefix; full reports
 // that the page is full, and has its Next.
+//
 // The page continues after the record named by the query, if that has the prefix. Records
 // that say nothing of an ended dispatch are passed over, so that several reads may be
 // needed to fill a page.

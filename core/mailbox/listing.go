@@ -9,19 +9,19 @@ import (
 
 // Threads and runs are listed by records that are written with what they list: a run's
 // when it is accepted, a thread's when it is made and, by the step, whenever a run of it
-// ends or starts to wait. They are put with the other records of those writes, so that
-// they cost no round trip of their own. The other steps of a run write none.
+// ends or starts to wait. They are put with the other records of those writes, so that they
+// cost no separate round trip. The other steps of a run write none.
 
 // runListing lists a run of the thread that next is the head of. parent is the thread of
-// the run that started it; empty: there is none.
+// the run that started it; empty: no parent.
 func runListing(records thread.Records, next thread.Head, run, dispatch core.ID, agent, parent string) (store.Record, error) {
 	return listingRecord(records, recordname.Listing(run), next, thread.Listing{
 		List: recordname.RunsList(next.Owner), At: createdAt(dispatch), AgentID: agent, Parent: parent,
 	})
 }
 
-// threadListing lists the thread that the write of next makes. asked is an excerpt of what
-// was said first.
+// threadListing lists the thread that the write of next makes. asked is an excerpt of its first
+// message.
 func threadListing(records thread.Records, next thread.Head, agent, asked string, parent *thread.Parent) (store.Record, error) {
 	l := thread.Listing{List: recordname.ListOf(next.Owner, parent), At: next.Created(), AgentID: agent, Asked: asked}
 	if parent != nil {

@@ -15,11 +15,10 @@ import (
 )
 
 // A write whose response was lost may have been applied, and others may have written since:
-// its commit id is hidden then, and what it was about may have left the head. A commit that
+// its commit id is hidden then, and its target may have left the head. A commit that
 // holds no claim therefore chooses its target once for all attempts. If the head no longer
-// has the target, the functions of this file look up what became of it: if it came to what
-// the write was to bring about, whoever caused it, the write counts as done. Anything else
-// is not found.
+// has the target, the functions of this file look up its outcome. If the goal of the write is
+// reached, even by another write, the write counts as done. Any other outcome is not found.
 
 // mine reports whether the head shows that an attempt of this commit was applied. Writes of
 // others hide its commit id, except that of the claim's holder and that of the write that

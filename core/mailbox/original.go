@@ -28,18 +28,18 @@ type original struct {
 	agent    string
 	request  []byte
 	frontend *core.Frontend
-	// gone says that it is superseded already.
+	// gone reports that it is superseded already.
 	gone bool
-	// fresh says that the run is queued or runs: a retry may name it in the place of what it
+	// fresh means that the run is queued or runs: a retry may name it in the place of what it
 	// withdrew.
 	fresh bool
 	// retakes is the run that this one withdrew itself; zero: none.
 	retakes core.ID
 }
 
-// unreadOriginal looks for the message in what the head has and the log does not. The open
-// run may have read its input without committing it: the input will come directly after the
-// log, whatever becomes of the run. ErrUnread: no run has started to read it.
+// unreadOriginal looks for the message in the input that the head has and the log does not. The
+// open run may have read its input without committing it: the input will come directly after
+// the log, with every outcome of the run. ErrUnread: no run has started to read it.
 func (r reader) unreadOriginal(ctx context.Context, key core.ThreadKey, head thread.Head, message string) (*original, bool, error) {
 	// look reads one input that the head has, and describes it if the message is one of its.
 	look := func(run, dispatch core.ID, revision uint32) (*original, thread.Queued, error) {
@@ -105,7 +105,7 @@ func (r reader) loggedOriginal(ctx context.Context, key core.ThreadKey, head thr
 	if !ok { // a log begins with input, except one that was forked after it
 		return nil, errUnderWay
 	}
-	// of says whether an entry belongs to that input, which may have several messages.
+	// of reports whether an entry belongs to that input, which may have several messages.
 	of := func(e *thread.Entry) bool {
 		return e.Run == asked.Run && e.Input == asked.Input && e.Message != nil && e.Message.Role == core.RoleUser
 	}
@@ -140,7 +140,7 @@ func (r reader) loggedOriginal(ctx context.Context, key core.ThreadKey, head thr
 
 // aboutOriginalRun adds what is known of the run: a thread that was forked has no records of
 // the runs before the fork.
-// If the run is open, its input says what it withdrew itself.
+// If the run is open, its input names what it withdrew itself.
 func (r reader) aboutOriginalRun(ctx context.Context, key core.ThreadKey, head thread.Head, o *original) error {
 	record, _, err := r.runRecord(ctx, key, o.run)
 	if err != nil {

@@ -21,21 +21,21 @@ const (
 	announceRetry  = time.Hour   // at most
 	unheardFor     = 24 * time.Hour
 	announceWithin = 15 * time.Second // a publisher has so long
-	// skew is by how many milliseconds the clock may be slow of whoever a hint brings: to
-	// come too early does no harm, and another hint would be sent for nothing.
+	// skew is by how many milliseconds a worker's clock may be slow: an early delivery does no
+	// harm, and another hint would be sent for nothing.
 	skew = 500
 )
 
 // Deliver delivers what a thread's outbox holds: to parents that a child is over, and to
 // the publisher what happened to runs. Each entry leaves the head when it was delivered,
-// and is put off when it could not be. What is not due yet is left alone, but for
-// announcements of the caller's own writes: those that have come since the head that it
-// has claimed, as it got it with its claim. The zero Head: it has claimed none.
+// and is put off when it could not be. An entry that is not due yet stays, except announcements
+// of the caller's own writes: those that are newer than the head of its claim. The zero Head:
+// it has no claim.
 //
-// Whoever works on wake-ups calls it with the newest head that it knows, after its own
-// work; a process that dies before leaves it to the sweep. So everything is delivered at
-// least once: parents know what they were told before, receivers of announcements know
-// them by their ids. The error is that of a head that could not be written.
+// Each worker calls it with the newest head that it knows, after its own work; if the process
+// dies before, the sweep delivers. So everything is delivered at least once: parents know
+// earlier notices, receivers of announcements recognize them by their ids. The error is that of
+// a head that could not be written.
 func (s *Service) Deliver(ctx context.Context, key core.ThreadKey, head, claimed thread.Head) error {
 	var failed error
 	wrote, left := false, false
@@ -72,8 +72,8 @@ func (s *Service) Deliver(ctx context.Context, key core.ThreadKey, head, claimed
 	return failed
 }
 
-// announcedSince reports whether an announcement came behind the write that took a claim,
-// or with it: that of a run which the claim gave up.
+// announcedSince reports whether an announcement came with the write that took a claim, or
+// later: that of a run which the claim gave up.
 func announcedSince(claimed *thread.Head, e thread.OutboxEntry) bool {
 	switch {
 	case !claimed.Exists():
@@ -85,8 +85,8 @@ func announcedSince(claimed *thread.Head, e thread.OutboxEntry) bool {
 }
 
 // begin takes an announcement that another process has left, for as long as a publisher
-// has: the sweep's hint and another may bring two workers at once, and a receiver should
-// not hear of everything twice. A parent knows what it was told before, at no cost.
+// has: the sweep's hint and another may bring two workers at once, and a receiver should not
+// receive everything twice. A parent knows earlier notices at no cost.
 func (s *Service) begin(ctx context.Context, key core.ThreadKey, head thread.Head, e thread.OutboxEntry) (next thread.Head, begun bool, err error) {
 	next, result, err := s.Commit(ctx, key, head, thread.Delivered{
 		ID: e.ID, Kind: e.Kind, Next: s.env.Millis() + announceWithin.Milliseconds(), Was: e.Next,
@@ -95,9 +95,9 @@ func (s *Service) begin(ctx context.Context, key core.ThreadKey, head thread.Hea
 }
 
 // deliver tries to deliver an entry, and returns what becomes of it: the transition that
-// clears it, since it was delivered or is pointless, or that puts it off. A parent whose
-// call does not wait yet is no failed try, nor is a process without a publisher; both are
-// tried again without a line in the log. A panic of a publisher is a failed try.
+// clears it, since it was delivered or is pointless, or that puts it off. If a parent's call
+// does not wait yet, or the process has no publisher, the attempt has not failed; both are
+// repeated without a line in the log. A panic of a publisher is a failed attempt.
 func (s *Service) deliver(ctx context.Context, key core.ThreadKey, head thread.Head, e thread.OutboxEntry) thread.Delivered {
 	done := thread.Delivered{ID: e.ID, Kind: e.Kind}
 	var about matter
@@ -159,21 +159,21 @@ func (s *Service) WakeToDeliver(ctx context.Context, key core.ThreadKey, head th
 	}
 }
 
-// matter is what an outbox entry is about, as the thread's records say. It is read for each
-// try, since the entry itself has room for an id and a time alone.
+// matter is the subject of an outbox entry, from the thread's records. It is read for each
+// attempt, since the entry itself has room only for an id and a time.
 type matter struct {
 	run    core.Run
-	parent *thread.Parent // whom the run's end is told to; nil: nobody
+	parent *thread.Parent // the receiver of the run's end; nil: no receiver
 	at     int64          // since when it is owed, unix milliseconds; 0: not known
 }
 
 // codeDeleted is the code of a run that ended with its thread.
 const codeDeleted = "deleted"
 
-// matter reads what an entry is about. Of a deleted thread nothing is known but that its
-// runs have ended, and whose children they were. A record that is damaged or missing is no
-// error: no later try can read it, and somebody waits for the end of its run. Errors are
-// those of the store, and core.CodeSchema of a record that a newer program is to deliver.
+// matter reads the subject of an entry. For a deleted thread it knows only that its runs have
+// ended, and whose children they were. A record that is damaged or missing is not an error: no
+// later attempt can read it, and a parent waits for the end of its run. Errors are those of the
+// store, and core.CodeSchema of a record that a newer program is to deliver.
 func (r reader) matter(ctx context.Context, key core.ThreadKey, head thread.Head, e thread.OutboxEntry) (m matter, err error) {
 	id := e.ID
 	if e.Kind == thread.OutboxWaiting {

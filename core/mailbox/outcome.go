@@ -10,7 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// pointerError says which pointers have another value: another attempt stored them.
+// pointerError names the pointers that have another value: another attempt stored them.
 type pointerError struct{ pointers []store.Pointer }
 
 func (e *pointerError) Error() string {
@@ -18,19 +18,19 @@ func (e *pointerError) Error() string {
 }
 
 // afterWrite returns the plan that is stored, after what follows its write: watchers are
-// told, slots are released, the hint is sent. Watchers are told first, so that the head is
+// notified, slots are released, the hint is sent. Watchers are first, so that the head is
 // known in this process before a worker is woken to make the next one. The hint comes after
 // the write, always: before it, a quick worker would find nothing to do, and the thread
-// would wait for the sweep. A plan that changed nothing has a hint too, since whoever wrote
-// it may have died before sending theirs; but a sweep's claim sends none (quiet), or each
-// sweep would add one.
+// would wait for the sweep. A plan that changed nothing has a hint too, since the process that
+// wrote it may have died before it sent its own; but a sweep's claim sends none (quiet), or
+// each sweep would add one.
 func (c *commit) afterWrite(ctx context.Context, head thread.Head) (thread.Head, thread.Result, error) {
 	w := c.w
 	if w.moved != nil && !c.plan.result.Unchanged {
 		w.moved(c.key, head)
 	}
 	w.slots.release(ctx, c.key, c.gone)
-	// A lost hint is no error: the write counts, and the sweep finds the thread.
+	// A lost hint is not an error: the write counts, and the sweep finds the thread.
 	if hint := c.plan.result.Hint; hint != nil && !(c.quiet && c.plan.result.Unchanged) {
 		if c.later > 0 {
 			wait := *hint
@@ -74,8 +74,8 @@ func rewritable(name string) bool {
 }
 
 // pause counts a failure and waits before the next look, but not before the first one: a
-// lost response is most likely that of a write that was applied, and the head still says
-// so. After a throttled write it always waits. It returns the failure if there were too
+// lost response is most likely that of a write that was applied, and the head still shows it.
+// After a throttled write it always waits. It returns the failure if there were too
 // many, or if another attempt cannot help.
 func (c *commit) pause(ctx context.Context, failures *int, failure error) error {
 	*failures++

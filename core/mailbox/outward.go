@@ -8,11 +8,10 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// outward turns what the store says of the records of a request into what its
-// sender can use: errors with these codes are read by clients as they are, and the
-// store names tenants and records. That a record is too large is the sender's
-// affair, in other words; that one stands in the way is not, and another try gets
-// past it.
+// outward turns the store's error about the records of a request into an error that the client
+// can use. Clients read errors with these codes unchanged, and the store names tenants and
+// records. If a record is too large, the client must know, in other words. If a stored record
+// is in the way, it need not know, and another attempt succeeds.
 func (s *Service) outward(ctx context.Context, key core.ThreadKey, what string, err error) error {
 	switch {
 	case errors.Is(err, store.ErrConflict):

@@ -24,8 +24,8 @@ type plan struct {
 	batch store.Commit
 }
 
-// prepare makes the plan for a head, if it has none. done says that there is nothing to
-// write: the head has the change, or what it was to bring about has happened.
+// prepare makes the plan for a head, if it has none. done means that there is nothing to write:
+// the head has the change, or its goal is reached.
 //
 // It comes before anything is written, since what an earlier attempt wrote must not be done
 // twice. If others hide that it was applied, Apply says Unchanged, or no longer finds the
@@ -69,14 +69,15 @@ func (c *commit) prepare(ctx context.Context, head thread.Head) (done bool, err 
 	return false, err
 }
 
-// lookError says that what became of a target could not be read.
+// lookError reports that the outcome of a target could not be read.
 type lookError struct{ cause error }
 
 func (e *lookError) Error() string { return "look for what was changed: " + e.cause.Error() }
 func (e *lookError) Unwrap() error { return e.cause }
 
 // makePlan applies the change to a head. The commit id is the same for every plan of one
-// commit: it says who wrote, not which attempt.
+// commit: it names the writer, not the attempt.
+//
 // The error is that of Apply or of build; nothing was sent of the plan then.
 func (c *commit) makePlan(ctx context.Context, head thread.Head) error {
 	c.open = false // the head has moved: what was sent for the one before is refused

@@ -12,7 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// reader reads what is stored of threads, for everything else in this package. It writes
+// reader reads the stored records of threads, for everything else in this package. It writes
 // nothing and wakes no thread.
 //
 // A record proves nothing by itself: a write that was refused may have left it. Its methods
@@ -35,7 +35,7 @@ func (r reader) head(ctx context.Context, key core.ThreadKey) (thread.Head, erro
 }
 
 // runRecord reads a run's record; ok is false if no step has stored one. A live run may be
-// behind or ahead of it: see [reader.run].
+// older or newer than its record: see [reader.run].
 func (r reader) runRecord(ctx context.Context, key core.ThreadKey, run core.ID) (thread.RunRecord, bool, error) {
 	record, ok, err := r.store.Get(ctx, key, recordname.Run(run))
 	if err != nil || !ok {
@@ -61,7 +61,7 @@ func (r reader) queuedInput(ctx context.Context, key core.ThreadKey, dispatch co
 }
 
 // accepted reports whether a dispatch of an earlier attempt got as far as the head, and
-// which run reads its input, or has read it. waits says that no step has read it yet. A
+// which run reads its input, or has read it. waits means that no step has read it yet. A
 // record of the dispatch alone proves nothing: the refused write of that attempt may have
 // left it.
 // by is zero and ok is false if the head never had it, as far as is still known.
@@ -138,7 +138,7 @@ func (r reader) endedUnread(ctx context.Context, key core.ThreadKey, head thread
 
 // audit reads an audit and the version of the head that it was written with. It proves
 // nothing by itself: see readBy and endedUnread.
-// ok is false if there is none.
+// ok is false if it does not exist.
 func (r reader) audit(ctx context.Context, key core.ThreadKey, name string) (a thread.AuditRecord, version uint64, ok bool, err error) {
 	record, ok, err := r.store.Get(ctx, key, name)
 	if err != nil || !ok {

@@ -22,7 +22,7 @@ const decisionPage = 100
 // The head remembers them by hashes only; the records say the rest. thread.ErrDecided: there
 // was another decision on the call or suspension. thread.ErrNotFound: nothing is known of
 // it.
-// A decision that is found fills the receipt, as far as the records say what it was about.
+// A decision that is found fills the receipt, as far as the records name its target.
 func (u *deciding) recall(ctx context.Context, head thread.Head) error {
 	run, ok, err := u.run(ctx, head)
 	if ok {
@@ -54,7 +54,7 @@ func (u *deciding) run(ctx context.Context, head thread.Head) (run core.ID, ok b
 	return last[0].Run, true, nil
 }
 
-// recallOf looks through the decisions of one run. The list may lag behind the head; only
+// recallOf looks through the decisions of one run. The list may be older than the head; only
 // the head proves that a decision counted.
 // It looks at the records first, which say more than the head, then at the head's hashes.
 func (u *deciding) recallOf(ctx context.Context, head thread.Head, run core.ID) (found bool, err error) {
@@ -132,7 +132,7 @@ func decisionPlace(name string) (turn uint64, call int, ok bool) {
 
 // writeOver decides over a record that another attempt left, or stored first. Its content
 // must be the same; another program may have written it in another schema.
-// The second commit has an id of its own, and covers the schema of the record instead of
+// The second commit has a separate id, and covers the schema of the record instead of
 // writing one.
 func (u *deciding) writeOver(ctx context.Context, name string, c commit) (thread.Head, thread.Result, error) {
 	stored, schema, ok, err := u.s.reads.decision(ctx, u.key, name)
@@ -171,8 +171,8 @@ func (u *deciding) confirm(ctx context.Context, head thread.Head) error {
 	return u.recall(ctx, head)
 }
 
-// decision reads a decision's record, and the schema that it was written in: a head that
-// comes to cover it must say so, or an older program would claim what it cannot read.
+// decision reads a decision's record, and the schema that it was written in. A head that covers
+// it must have that schema, or an older program would claim a thread that it cannot read.
 func (r reader) decision(ctx context.Context, key core.ThreadKey, name string) (stored thread.DecisionRecord, schema uint16, ok bool, err error) {
 	record, ok, err := r.store.Get(ctx, key, name)
 	if err != nil || !ok {

@@ -14,7 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// What this package stores follows from ids that were made once, never from the clock: an
+// The records of this package follow from ids that were made once, never from the clock: an
 // attempt that is repeated must put the same bytes.
 
 // pointer is where a run id or an idempotency key leads.
@@ -51,7 +51,7 @@ func encodePointer(name string, p pointer, ttl time.Duration) store.Pointer {
 	return store.Pointer{Name: name, Value: value, TTL: ttl}
 }
 
-// dedupe is the form in which the head remembers a dispatch id; never 0, which is no key.
+// dedupe is the form in which the head remembers a dispatch id; never 0, which is not a key.
 // The head keeps the newest of these, and treats a dispatch that it remembers as a
 // duplicate.
 func dedupe(dispatch core.ID) uint64 {
@@ -90,8 +90,8 @@ func inputRecord(records thread.Records, in thread.Queued, revision uint32) (sto
 }
 
 // auditRecord is the stored form of an audit that is written with a head's version.
-// An audit says how an entry left the head: read at a sequence, or ended without a read.
-// now is when that end is said to have been, unix milliseconds; 0: the audit does not say.
+// An audit records how an entry left the head: read at a sequence, or ended without a read. now
+// is the time of that end, unix milliseconds; 0: the audit does not have it.
 func auditRecord(records thread.Records, a thread.Audit, now int64, fence, version uint64) (store.Record, error) {
 	name, record := recordname.Ended(a.ID), thread.AuditRecord{Run: a.Run, Status: a.Status, At: now}
 	if a.Read != 0 { // without a time: a holder that tries again puts the same bytes

@@ -9,27 +9,27 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
-// Retake says which input of a thread a submission repeats, or replaces by something else.
-// The run withdraws all that the thread has from there on: its messages are superseded, and
-// its state is what it was before them.
+// Retake names the input of a thread that a submission repeats or replaces. The run withdraws
+// everything that the thread has from there on: its messages are superseded, and its state
+// returns to the one before them.
 //
-// The input is looked up when the submission comes, and stays what it was then: input that
+// The input is looked up when the submission comes, and does not change after that: input that
 // was accepted before the run is withdrawn with the rest, input that is accepted after it
 // comes after it. If two submissions name the same input, the later one's run counts.
 type Retake struct {
-	// Message is the id of a message of the thread, of the newest if several have it. Of
-	// input it means that input; of a turn or a result it means the input before it, which
+	// Message is the id of a message of the thread, of the newest if several have it. The id of
+	// an input means that input. The id of a turn or a result means the input before it, which
 	// can be repeated, but not replaced.
 	Message string
-	// Keyed makes a submission without a Key idempotent, for clients that have no key: it
-	// is the same as another that says the same in the place of the same run's input, as
-	// long as the run that this one opened is queued or runs. One that waits, or is over,
-	// is withdrawn itself.
+	// Keyed makes a submission without a Key idempotent, for clients that have no key. It is a
+	// duplicate of another with the same content in place of the same run's input, as long as
+	// the run that this one opened is queued or runs. A run that waits, or is over, is
+	// withdrawn itself.
 	Keyed bool
 }
 
-// check validates a submission with a Retake.
-// What it names is looked up later: this needs no store.
+// check validates a submission with a Retake. The input that it names is looked up later: this
+// needs no store.
 func (r *Retake) check(s Submission) error {
 	if err := core.CheckName("message to take back to", r.Message); err != nil {
 		return err
@@ -47,8 +47,8 @@ func (r *Retake) check(s Submission) error {
 	return nil
 }
 
-// named is the message as a Key stands for it. If the run is the key, the submission is the
-// same whether the client named the run's input or its response.
+// named is the message in the form that a Key has of it. If the run is the key, the submission
+// is the same whether the client named the run's input or its response.
 func (r *Retake) named() string {
 	if r == nil || r.Keyed {
 		return ""
@@ -134,8 +134,8 @@ const retakeKind = "retake:"
 
 // keyByRetake gives a submission whose Retake is its key the key of the run that it
 // withdraws. A retry meets the run that the first attempt opened, and no longer the one
-// that this withdrew: as long as that run is under way, its own key counts, if it stands
-// for the same content.
+// that this withdrew: as long as that run is under way, its own key counts, if it was used with
+// the same content.
 func (u *submission) keyByRetake(ctx context.Context) error {
 	if u.in.Opening.Retake == nil || !u.in.Opening.Retake.Keyed {
 		return nil
@@ -173,7 +173,7 @@ func (u *submission) keyByRetake(ctx context.Context) error {
 		return err
 	}
 	p, _, err := s.reads.byKey(ctx, at, u.in.Key.Value)
-	if err == nil && p.Body != body { // it is no retry of what withdrew the original
+	if err == nil && p.Body != body { // it does not repeat what withdrew the original
 		err = u.errGone()
 	}
 	return err

@@ -9,8 +9,8 @@ import (
 	"github.com/reveille-run/reveille/core/internal/threadlog"
 )
 
-// Retry submits the input of a dead-lettered run again, as a dispatch of its own, also if
-// another run waits for a reply. It is for a person who has fixed what made the run fail.
+// Retry submits the input of a dead-lettered run again, as a separate dispatch, also if another
+// run waits for a reply. It is for a person who has fixed what made the run fail.
 // The log has the input twice then, as it was submitted twice. Retrying the same run again,
 // within the life of an idempotency key (48 hours), returns the first receipt.
 //

@@ -19,10 +19,10 @@ type Options struct {
 	Store  store.Backend
 	Waker  Waker
 	Logger *slog.Logger // nil: slog.Default
-	// Records says which schemas the program reads and writes.
+	// Records has the schemas that the program reads and writes.
 	Records thread.Records
-	// Worker is the name in claims, 1 to 64 bytes; empty: "worker". It is for people who
-	// read a mailbox: claims are told apart by their fences.
+	// Worker is the name in claims, 1 to 64 bytes; empty: "worker". It helps people who read a
+	// mailbox: the program identifies claims by their fences.
 	Worker string
 	// Lease is how long a claim holds without renewal; 0: 30 seconds.
 	Lease time.Duration
@@ -70,7 +70,7 @@ type Service struct {
 	fits      func(core.Ticket, core.Decision) error
 	publisher Publisher
 
-	reads  reader // what is stored
+	reads  reader // stored records
 	wakes  wakes  // hints
 	slots  slots  // of the tenants' limits
 	writer writer // heads

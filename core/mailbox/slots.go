@@ -82,10 +82,10 @@ type slotPlace struct {
 	run    core.ID
 }
 
-// sweep releases the slots whose runs are neither queued nor running, and takes off what
-// was charged for turns that are in no log. It starts where the previous sweep of this
-// process ran out of time and comes round to there, so that what one sweep has no time for
-// is looked at by the next.
+// sweep releases the slots of runs that are neither queued nor running, and deducts the charges
+// for turns that are in no log. It starts where the previous sweep of this process ran out of
+// time and wraps around, so that the next sweep looks at the slots that this one had no time
+// for.
 func (s *slots) sweep(ctx context.Context) error {
 	if s.gate == nil {
 		return nil
@@ -108,7 +108,7 @@ func (s *slots) place() slotPlace {
 	return s.stopped
 }
 
-// remember keeps where a sweep stopped; the zero place: it came to the end.
+// remember keeps the place where a sweep stopped; the zero place: it reached the end.
 func (s *slots) remember(at slotPlace) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,9 +154,9 @@ func (s *slots) sweepFrom(ctx context.Context, at slotPlace, last string) (stopp
 func compareIDs(a, b core.ID) int { return slices.Compare(a[:], b[:]) }
 
 // sweepOne looks at one slot, and releases it with what its run used if the run is over or
-// waits. The slot was read before the head. So if the head says that the run is over or
-// waits, it was so after everything that the slot has was charged; if a later claim has
-// charged more since, the stored slot is another, and is not released.
+// waits. The slot was read before the head. So if the run is over or waits in that head, it was
+// so after all charges of the slot. If a later claim has charged more since, the stored slot is
+// another, and is not released.
 // The error is that of a read or of the release; the slot stays, and a later sweep looks at
 // it again.
 func (s *slots) sweepOne(ctx context.Context, tenant string, run core.ID, slot store.Slot) error {

@@ -15,19 +15,20 @@ func (s *Service) Head(ctx context.Context, key core.ThreadKey) (thread.Head, er
 
 // Locate finds the thread of a run; ok is false if the tenant submitted no such run. The
 // pointer is stored with the write that accepts the run or before it, so that an accepted
-// run is always found. A run that is found may not have been accepted; the head says that.
+// run is always found. A run that is found may not have been accepted; only the head shows
+// that.
 func (s *Service) Locate(ctx context.Context, tenant string, run core.ID) (key core.ThreadKey, dispatch core.ID, ok bool, err error) {
 	return s.reads.locate(ctx, tenant, run)
 }
 
-// Run reads a run as it stands: from the head if it is open or queued, from its record if
-// it has ended, from an audit if it ended before it started. ok is false if the thread does
+// Run reads the current state of a run: from the head if it is open or queued, from its record
+// if it has ended, from an audit if it ended before it started. ok is false if the thread does
 // not know the run.
 //
-// head was read before the record, which may be newer: a record is stored before the head
-// that covers it, and a refused write may have left one that says too much. Therefore the
-// record of a live run supplies only what the head does not have (agent, steps, usage), and
-// what it says of an end is dropped unless the head has that end.
+// The head was read before the record, which may be newer: a record is stored before the head
+// that covers it, and a refused write may have left one that records too much. Therefore the
+// record of a live run supplies only the fields that the head does not have (agent, steps,
+// usage). An end in the record is dropped unless the head has that end.
 func (s *Service) Run(ctx context.Context, key core.ThreadKey, head thread.Head, run, dispatch core.ID) (r core.Run, ok bool, err error) {
 	return s.reads.run(ctx, key, head, run, dispatch)
 }
@@ -51,8 +52,8 @@ func (r reader) run(ctx context.Context, key core.ThreadKey, head thread.Head, r
 	return got.Run, ok, err
 }
 
-// find is [Service.Run], with what else the run's record says and when the run ended, in
-// unix milliseconds; 0: it has not, or that is not known. Of a run that no step has opened
+// find is [Service.Run], with the rest of the run's record and the time of its end, in unix
+// milliseconds; 0: it has not ended, or the time is not known. If no step has opened the run,
 // the record is made from its input.
 func (r reader) find(ctx context.Context, key core.ThreadKey, head thread.Head, run, dispatch core.ID) (got thread.RunRecord, endedAt int64, ok bool, err error) {
 	status, live := head.RunStatus(run)

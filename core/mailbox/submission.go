@@ -8,12 +8,12 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
-// Mode says what new input does on a busy thread.
+// Mode decides how new input is handled on a busy thread.
 type Mode string
 
 // The modes. A waiting run counts as busy.
 const (
-	ModeQueue     Mode = "queue"     // wait behind it; the default
+	ModeQueue     Mode = "queue"     // wait for the runs before it; the default
 	ModeInterrupt Mode = "interrupt" // supersede it and everything queued
 	ModeSteer     Mode = "steer"     // give it to the running run's next step; queue when none runs
 	ModeReject    Mode = "reject"    // core.CodeBusy
@@ -36,48 +36,49 @@ const maxRequest = 16 << 10
 // bytes.
 var errRequestTooLarge = core.Errorf(core.CodeTooLarge, "request is larger than %d bytes", maxRequest)
 
-// Submission is new input for a thread: what is said, by whom, and what it does there.
-// Its Opening describes the run that the input opens.
+// Submission is new input for a thread: its messages, its owner, and its mode. Its Opening
+// describes the run that the input opens.
 type Submission struct {
 	Thread   core.ThreadKey
 	User     string         // on whose behalf; sets or must match the thread's owner
 	Messages []core.Message // role user; at least one. Empty ids are filled in
-	// Origin says who submits. Internal input is also queued after a run that waits,
-	// and leaves the tickets of that run alone.
+	// Origin tells a user's input from the deployment's own. Internal input is also queued
+	// after a run that waits, and does not change the tickets of that run.
 	Origin core.Origin
-	// Mode says what the input does on a busy thread; internal input has only ModeQueue.
+	// Mode decides how the input is handled on a busy thread; internal input has only
+	// ModeQueue.
 	Mode Mode
 	// Into is the run that the input is meant for. With [ModeSteer], and while that run
 	// waits, the input goes to the inbox of that run only; if another run is open, it is
 	// queued. Zero: any open run.
 	Into core.ID
-	// Answered says that decisions of the same request came before: the input is for the
+	// Answered reports that decisions of the same request came before: the input is for the
 	// run that they resume, as with [ModeSteer]. The Key does not cover it, since a retry
 	// of the request may find the calls decided.
 	Answered bool
 	// Key makes the submission idempotent. The zero Key: every submission is new.
 	Key Key
-	// Opening describes the run, in case the input opens one of its own. Input that goes
+	// Opening describes the run, in case the input opens a separate one. Input that goes
 	// to the inbox of an open run does not use it, unless that run ends before it reads
 	// the input, and the input then opens a run.
 	Opening Opening
 }
 
-// Key is an idempotency key: a retry with the same Value on the same thread and with the
-// same content returns the first receipt. With other content it is core.CodeConflict.
-// Beside and Alone say that less of the content counts.
+// Key is an idempotency key: a retry with the same Value on the same thread and with the same
+// content returns the first receipt. With other content it is core.CodeConflict. The
+// other fields reduce the content that counts.
 type Key struct {
 	Value string // empty: there is no key, and the other fields count for nothing
-	// Beside says that the request and the frontend do not count: a retry may bring
-	// others, and those of the first attempt are used. It is for a key that a protocol
+	// Loose excludes the request and the frontend from the content: a retry may bring others,
+	// and those of the first attempt are used. It is for a key that a protocol
 	// derives from its messages, whose clients send other fields each time.
-	Beside bool
-	// Alone says that no content counts: whatever a retry says, the first attempt is
-	// used. It is for a key that names what the submission is made from, such as an
-	// event, when what is made from it may differ between two deliveries.
+	Loose bool
+	// Alone excludes all content: the first attempt is used, with any content of a retry. It is
+	// for a key that names the source of the submission, such as an event, when two deliveries
+	// of that source may differ.
 	Alone bool
-	// Used says that the key was used before. If it was not, or is forgotten, nothing is
-	// stored, and it is core.CodeInvalid.
+	// Used requires that the key was used before. If the key is unused, or is forgotten,
+	// nothing is stored, and the error is core.CodeInvalid.
 	Used bool
 }
 
@@ -93,9 +94,9 @@ type Opening struct {
 	// Priority of a queued run: 0 opens first, 255 last. Equal ones open in the order in
 	// which they came; nil: 128.
 	Priority *uint8
-	// AvailableAt is the earliest time at which the run may start, unix milliseconds, and
-	// Delay how long after its submission; 0: immediately. At most one of them is given,
-	// and at most a year ahead. Delayed input always opens a run of its own: it does
+	// AvailableAt is the earliest time at which the run may start, unix milliseconds, and Delay
+	// how long after its submission; 0: immediately. At most one of them is given, and at most
+	// a year ahead. Delayed input always opens a separate run: it does
 	// not steer or interrupt, and it does not reply to a run that waits. Until then it has
 	// one of thread.MaxDelayed places, which are apart from those of the queue. It does
 	// not make the thread busy before it is due, and is not affected by what ends the open
@@ -109,16 +110,16 @@ type Opening struct {
 	// what would come after it. 0: nothing.
 	Supersede uint64
 	// Retake names instead, by a message's id, the input that the run repeats or
-	// replaces. Without Messages the run repeats it; else they replace the message and
-	// what was said with it after it. AgentID and Request may be empty: they are the
+	// replaces. Without Messages the run repeats it; else they replace the message and the
+	// messages of the same input after it. AgentID and Request may be empty: they are the
 	// earlier run's then. An empty Mode is [ModeInterrupt], since an open or queued run
 	// would be withdrawn as soon as it is over; a run that waits is never resumed by it. A
 	// message that the thread does not have is core.CodeNotFound; one that was superseded
 	// before is core.CodeSuperseded; one that is not of the input with which a run
 	// started, or that no run has started to read, is core.CodeConflict. nil: nothing.
 	Retake *Retake
-	// Parent receives the end of the run; see [Parent]. nil: there is none. Such input
-	// always opens a run of its own, so that it can only be queued.
+	// Parent receives the end of the run; see [Parent]. nil: no parent. Such input always opens
+	// a separate run, so that it can only be queued.
 	Parent *Parent
 }
 
@@ -131,8 +132,8 @@ type Parent struct {
 	Run core.ID
 	// Call is the index of the call in the open turn that waits for the child. It
 	// suspends with a ticket of kind [core.TicketChild] whose suspension has the id of
-	// the child run, and gets a [core.ChildEnd] as its decision. thread.NoCall: nobody
-	// waits, and the run reads of the end as internal input.
+	// the child run, and gets a [core.ChildEnd] as its decision. thread.NoCall: no call waits,
+	// and the run reads of the end as internal input.
 	Call uint8
 }
 
@@ -152,8 +153,8 @@ func (p *Parent) check(mode Mode) error {
 	return core.CheckName("parent thread id", p.Thread)
 }
 
-// maxDelay is how far ahead of its submission a run may be asked to begin. Queued
-// input is kept longer than that.
+// maxDelay is the longest delay between a submission and its run. Queued input is kept longer
+// than that.
 const maxDelay = 365 * 24 * time.Hour
 
 // start is when the run may start, unix milliseconds; 0: immediately. A time that has
@@ -172,16 +173,16 @@ func (o Opening) start(now int64) (int64, error) {
 	return at, nil
 }
 
-// Receipt says what became of a submission, or of an interrupt.
+// Receipt describes the outcome of a submission, or of an interrupt.
 type Receipt struct {
 	ThreadID string
 	// RunID is the run that reads the input, or has read it.
 	RunID core.ID
 	// DispatchID names the input: [Service.Edit] and [Service.Retract] take it.
 	DispatchID core.ID
-	// Running says that the write claimed the run; otherwise it is queued, or was open.
+	// Running reports that the write claimed the run; otherwise it is queued, or was open.
 	Running bool
-	// Duplicate says that the same submission had been accepted before.
+	// Duplicate reports that the same submission had been accepted before.
 	Duplicate bool
 	// Superseded is how many queued runs an interrupt took out of the queue; 0 of a
 	// duplicate.

@@ -39,12 +39,11 @@ type submission struct {
 	ids ids
 	// body is the hash of what is submitted, as the caller gave it; empty without a Key.
 	body string
-	// known says that an earlier attempt has stored the Key with these ids.
+	// known means that an earlier attempt has stored the Key with these ids.
 	known bool
 	// given are the Messages as the caller gave them; nil: the original's are repeated.
 	given []core.Message
-	// original is the input that it repeats or replaces; nil: not looked up yet, or there
-	// is none.
+	// original is the input that it repeats or replaces; nil: not looked up yet, or not needed.
 	original *original
 	// admission is its slot of the tenant's limits.
 	admission admission
@@ -85,10 +84,10 @@ func (s *Service) submit(ctx context.Context, sub Submission, p placing) (receip
 	return receipt, head, s.outward(ctx, sub.Thread, "input", err)
 }
 
-// look reads the head and, at the same time, what the Key stands for. Neither read
+// look reads the head and, at the same time, the ids of the Key. Neither read
 // confirms the other: the head may be older than the pointer, and then the write is refused
 // and the commit's loop continues with a newer head.
-// core.CodeConflict: the Key stands for other content. core.CodeInvalid: it must have been
+// core.CodeConflict: the Key was used with other content. core.CodeInvalid: it must have been
 // used before, and was not.
 func (u *submission) look(ctx context.Context) (head thread.Head, err error) {
 	s, at := u.s, u.in.Thread
@@ -136,9 +135,9 @@ func checkAccess(head thread.Head, user string) error {
 }
 
 // attempt makes the submission durable under its ids, or finds that it is. The receipt
-// names the run that will read the input, or has read it: of steered input that is another
-// run than the one that was submitted.
-// It is called at most twice for a submission. A *pointerError says that the Key or the
+// names the run that will read the input, or has read it: for steered input that is another run
+// than the submitted one.
+// It is called at most twice for a submission. A *pointerError reports that the Key or the
 // run's id leads elsewhere by now.
 func (u *submission) attempt(ctx context.Context, head thread.Head) (Receipt, thread.Head, error) {
 	if err := checkAccess(head, u.in.User); err != nil {
@@ -168,8 +167,7 @@ func (u *submission) attempt(ctx context.Context, head thread.Head) (Receipt, th
 		return Receipt{}, head, err
 	}
 	// The run that reads the input is looked up on the head that the write made, not on
-	// the one before it: the choice between a run of its own and another's inbox was made
-	// there.
+	// the one before it: the choice between a separate run and another's inbox was made there.
 	receipt = u.receipt()
 	receipt.Running, receipt.Duplicate, receipt.Superseded = result.Claimed, result.Duplicate, superseded(result)
 	by, _, found, err := u.s.reads.accepted(ctx, u.in.Thread, head, u.ids.run, u.ids.dispatch)
@@ -182,7 +180,7 @@ func (u *submission) attempt(ctx context.Context, head thread.Head) (Receipt, th
 	return receipt, head, nil
 }
 
-// receipt is the receipt of a run of its own. The ids change when the submission adopts
+// receipt is the receipt of a separate run. The ids change when the submission adopts
 // those of an earlier attempt, or is admitted as one.
 func (u *submission) receipt() Receipt {
 	return Receipt{ThreadID: u.in.Thread.Thread, RunID: u.ids.run, DispatchID: u.ids.dispatch}
@@ -222,9 +220,9 @@ func (u *submission) repeated(ctx context.Context, head thread.Head, receipt *Re
 }
 
 // checkSupersede refuses to withdraw the log from anywhere but the start of a run's input:
-// a turn would lose its question, or a call its result. What the log has at a sequence
-// never changes, so that this need not be checked again when the run starts; only whether
-// it was superseded by then.
+// a turn would lose its question, or a call its result. The record at a sequence never changes,
+// so that this need not be checked again when the run starts; only whether it was superseded by
+// then.
 // core.CodeInvalid: no run's input starts at that sequence.
 func (u *submission) checkSupersede(ctx context.Context, head thread.Head) error {
 	at := u.in.Opening.Supersede
@@ -249,9 +247,10 @@ func (u *submission) checkSupersede(ctx context.Context, head thread.Head) error
 	return nil
 }
 
-// write stores the input and what lists its run, and makes the change for whichever head it
-// meets. If the record of the input is refused, another attempt with the same Key has
-// stored it under the same ids, and the write goes over that.
+// write stores the input and what lists its run, and makes the change for the head that it
+// meets. If the record of the input is refused, another attempt with the same Key has stored it
+// under the same ids, and the write goes over that.
+//
 // listings makes what lists the run for the head that the write makes, and may refuse that
 // head by an error.
 func (u *submission) write(ctx context.Context, head thread.Head, in thread.Queued, listings func(next thread.Head) ([]store.Record, error)) (thread.Head, thread.Result, error) {

@@ -17,8 +17,8 @@ import (
 const sweepPage = 100
 
 // Sweep wakes every overdue thread: those with a lost hint, an expired lease, or delayed
-// work beyond the queue's longest delay. It goes through all shards, page by page, until
-// its time is over, or through none if the store says that nothing is due. It starts at
+// work beyond the queue's longest delay. It goes through all shards, page by page, until its
+// time is over, or through none if the store knows that nothing is due. It starts at
 // another shard each time, so that threads which no worker can claim hold up no others. It
 // returns how many threads it woke, and the first error of each shard. Where tenants have
 // limits it then releases the slots of runs that are over: see package accounting.
@@ -63,8 +63,8 @@ func (w sweeper) nothingDue(ctx context.Context) (bool, error) {
 	return quiet, nil
 }
 
-// shard wakes the overdue threads of one shard. The list is an index that may lag behind
-// the heads: a thread that was claimed since is woken for nothing, one that is not listed
+// shard wakes the overdue threads of one shard. The list is an index that may be older than the
+// heads: a thread that was claimed since is woken for nothing, one that is not listed
 // yet is found by the next sweep. A page of hints that fails does not end it, since the
 // threads after it may be reachable.
 func (w sweeper) shard(ctx context.Context, shard int, until int64) (woken int, failed error) {
@@ -101,8 +101,8 @@ func (w sweeper) wake(ctx context.Context, hints []core.WakeUp) (woken int, err 
 	return w.wakeEach(ctx, hints)
 }
 
-// wakeTogether sends the hints in batches.
-// An error says how many of them were not sent, if the waker knows.
+// wakeTogether sends the hints in batches. An error has the number of those that were not sent,
+// if the waker knows.
 func (w sweeper) wakeTogether(ctx context.Context, waker BatchWaker, hints []core.WakeUp) (woken int, err error) {
 	done := w.env.Reach(point.SweepHint)
 	err = waker.WakeBatch(ctx, hints, 0)

@@ -19,14 +19,14 @@ var errGoneOn = core.Errorf(core.CodeConflict, "the thread has gone on since: al
 const takeUpKind = "take_up:"
 
 // TakeUp continues a run that ended with an error, from its last commit: no input is
-// repeated, and calls keep the results that they have. The continuation is a run of its
-// own, with the earlier one's agent, origin, pin and request; state of the run's scope has
-// ended with that. It opens before whatever comes until then. The same call again returns
-// the same run. A continuation that fails too can be taken up in its turn, also if it has
-// not come to a commit.
+// repeated, and calls keep the results that they have. The continuation is a new run, with the
+// earlier one's agent, origin, pin and request; state of the run's scope has ended with the
+// earlier run. It opens before any input that comes until then. The same call again returns
+// the same run. A continuation that fails too can be taken up in turn, also if it has committed
+// nothing.
 //
 // thread.ErrNotFound: the thread does not know the run. thread.ErrBusy: it is not over, or
-// another is open or queued. core.CodeConflict: it ended otherwise, or others have gone on.
+// another is open or queued. core.CodeConflict: it ended otherwise, or a later run exists.
 func (s *Service) TakeUp(ctx context.Context, key core.ThreadKey, user string, run core.ID) (Receipt, error) {
 	u := submission{s: s, ids: ids{s.env.NewID(), s.env.NewID()}, in: Submission{Thread: key, User: user, Mode: ModeReject}}
 	head, err := s.Head(ctx, key)
@@ -42,7 +42,7 @@ func (s *Service) TakeUp(ctx context.Context, key core.ThreadKey, user string, r
 	if head, err = u.look(ctx); err != nil {
 		return Receipt{}, err
 	}
-	u.in.Opening.Priority = new(uint8) // it opens first, so that no run comes between; the Key does not say so
+	u.in.Opening.Priority = new(uint8) // it opens first, so that no run comes between; the Key does not cover it
 	receipt, err := u.continueRun(ctx, head, run)
 	defer func() { u.releaseUnused(ctx, receipt.RunID, err) }()
 	if taken, ok := errors.AsType[*pointerError](err); ok { // the same call came at the same time

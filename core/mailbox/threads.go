@@ -164,8 +164,8 @@ func (s *Service) Describe(ctx context.Context, key core.ThreadKey, user string,
 			if err := checkAccess(next, user); err != nil {
 				return nil, err
 			}
-			// Read under the version that the write is for: whoever writes it in between
-			// makes the next version, or this record is refused.
+			// Read under the version that the write is for: if another write comes in between,
+			// it makes the next version, or this record is refused.
 			was, err := s.reads.about(ctx, key)
 			if err == nil {
 				about, err = edit(was)
@@ -176,7 +176,7 @@ func (s *Service) Describe(ctx context.Context, key core.ThreadKey, user string,
 			if err != nil {
 				return nil, err
 			}
-			// What a newer program stored beside it stays.
+			// Fields that a newer program stored there stay.
 			about.Unknown = was.Unknown
 			payload, err := s.records.EncodeAbout(&about)
 			return []store.Record{{Name: recordname.About, Fence: next.Fence, Version: next.Version, Payload: payload}}, err

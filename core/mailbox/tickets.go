@@ -38,8 +38,8 @@ func (r reader) tickets(ctx context.Context, key core.ThreadKey, head thread.Hea
 		}
 		return err
 	}
-	// At the same time, since each is a read or two; the first in this goroutine, so that a
-	// single ticket, as most are, starts none. Each writes an element of its own.
+	// Concurrently, since each is a read or two; the first in this goroutine, so that a single
+	// ticket, the usual case, starts none. Each writes a separate element.
 	group, shared := r.env.Group(ctx)
 	for i := 1; i < len(held); i++ {
 		group.Go(func(ctx context.Context) error { return read(ctx, i) })
@@ -97,7 +97,7 @@ func (r reader) ticketRecord(ctx context.Context, key core.ThreadKey, head threa
 	return stored, nil
 }
 
-// decisionOn reads the decision on one of the head's tickets; nil: there is none yet. Its
+// decisionOn reads the decision on one of the head's tickets; nil: it is not decided. Its
 // record was stored before the head that has its key: a missing one is store.ErrCorrupt.
 func (r reader) decisionOn(ctx context.Context, key core.ThreadKey, head thread.Head, t thread.Ticket) (*core.Decision, error) {
 	if t.Decision == 0 {

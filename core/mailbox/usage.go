@@ -12,12 +12,12 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// deletedUsage is the usage record of the stretch of a run that was open when its thread was
-// deleted, from what is committed: was is the head before, next and result are what the
-// tombstone makes of it. A record that cannot be read does not keep a thread from being
+// deletedUsage is the usage record of the open stretch of a run whose thread was deleted, from
+// the committed records: was is the head before, next and result are the tombstone's. A record
+// that cannot be read does not keep a thread from being
 // deleted: the stretch is then marked as not fully known.
-// The run's record is stored with its first commit. Before that, the input says which agent
-// the run is of.
+// The run's record is stored with its first commit. Before that, the input names the agent of
+// the run.
 func (s *Service) deletedUsage(ctx context.Context, key core.ThreadKey, was, next thread.Head, result thread.Result) (store.Record, error) {
 	books := accounting.Books{Metering: &accounting.Metering{Keep: s.keep}, Records: s.records, Store: s.reads.store}
 	bill := books.Run(accounting.Claim{Key: key, Run: was.Run.ID})
@@ -48,9 +48,9 @@ func (s *Service) deletedUsage(ctx context.Context, key core.ThreadKey, was, nex
 	return settled.Record, err
 }
 
-// SumUsage sums the records of hours that have passed, of one shard, until the time is over,
-// and returns how many hours it did. What is left is summed by a later call: each shard has its
-// turn in a minute of every sixteen. It does nothing if usage is not recorded.
+// SumUsage sums the records of past hours, of one shard, until the time is over, and returns
+// the number of hours. A later call sums the rest: each shard has its turn in a minute of every
+// sixteen. It does nothing if usage is not recorded.
 func (s *Service) SumUsage(ctx context.Context, until time.Time) (summed int, err error) {
 	if s.keep == 0 {
 		return 0, nil

@@ -21,8 +21,8 @@ type Waker interface {
 // BatchWaker is a Waker that sends many hints in few calls; the sweep uses it.
 type BatchWaker interface {
 	Waker
-	// WakeBatch is Wake for each of the hints. An error with a method
-	// Failed() int says how many were not sent; any other means that none was.
+	// WakeBatch is Wake for each of the hints. An error with a method Failed() int returns how
+	// many were not sent; any other means that none was.
 	WakeBatch(ctx context.Context, hints []core.WakeUp, delay time.Duration) error
 }
 
@@ -56,7 +56,7 @@ func (w wakes) trySend(ctx context.Context, hint core.WakeUp, delay time.Duratio
 }
 
 // afterWrite sends the wake-up that follows a write. Its time is the head's. Its epoch
-// is the one that the write made, so that a hint from before the write can be told apart.
+// is the one that the write made, so that a hint from before the write can be recognized.
 // A hint without a time is delivered at once.
 func (w wakes) afterWrite(ctx context.Context, key core.ThreadKey, head thread.Head, hint *thread.Hint, at env.Point) {
 	delay := max(0, time.Duration(hint.At-w.env.Millis())*time.Millisecond)

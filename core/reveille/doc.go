@@ -11,8 +11,8 @@
 //	}, nil)
 //	result, err := r.Run(ctx, reveille.Input{Text: "What is the capital of Norway?"})
 //
-// Result.Next continues the thread. [Answer] returns a Go value instead of a text. A provider's
-// package makes the model: for example, adapters/models/openai.
+// Result.Next continues the thread. [Answer] returns a value of your type instead of a text. A
+// provider's package makes the model: for example, adapters/models/openai.
 //
 // # Calls that wait
 //

@@ -13,8 +13,8 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
-// Fork forks a thread whose log was taken back at several messages: each fork goes on
-// from there, with the state of then, and the thread stays as it is.
+// Fork forks a thread at several messages, of which some are superseded: each fork continues
+// from its message, with the state of that time, and the first thread does not change.
 func (o Options) Fork(t *testing.T) {
 	w := newWorld(t, o)
 	program := w.sayer(t)
@@ -33,7 +33,7 @@ func (o Options) Fork(t *testing.T) {
 		at       string
 		messages uint64 // log records
 		has      []string
-		steps    string // counted behind the fork's first run
+		steps    string // after the fork's first run
 	}{
 		{"one", 1, []string{"one"}, `add 1`},
 		{"re: one", 3, []string{"one", "re: one"}, `replace 2`},

@@ -14,7 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Options says what the suites run on.
+// Options configures the suites.
 type Options struct {
 	// Open returns an empty backend whose clock is now; it registers with
 	// t.Cleanup what must be closed.

@@ -297,8 +297,8 @@ func (s *stage) beside(f func(ctx context.Context) error) (ctx context.Context, 
 	}
 }
 
-// events writes events down, one line each; "-" marks those without a position. What is
-// shown live only is left out: it depends on who steps the run.
+// events records events, one line each; "-" marks those without a position. Events that are
+// only live are omitted: they depend on the process that steps the run.
 type events struct {
 	mu    sync.Mutex
 	lines []string
@@ -334,8 +334,8 @@ func (e *events) sink(event core.Event) error {
 	return nil
 }
 
-// inOnePiece joins the deltas of one text. Who follows another's step is shown it as it
-// is said, or whole if its commit came first.
+// inOnePiece joins the deltas of one text. A follower of another worker's step receives the
+// text as the model generates it, or whole if its commit came first.
 func inOnePiece(lines []string) []string {
 	const delta = "text_delta "
 	var all []string

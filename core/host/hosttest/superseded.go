@@ -16,8 +16,8 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// saying is a run over one thread, and what its log comes to: input, turn and a
-// step record, and a record before them that supersedes the log's tail.
+// saying is a run over one thread, with the records of its log: input, turn and a step record,
+// and a record before them that supersedes the log's tail.
 type saying struct {
 	text      string
 	supersede uint64
@@ -45,8 +45,8 @@ var sayings = []saying{
 	{text: "anew", supersede: 1, began: 32, back: &thread.Range{From: 1, To: 31}, pages: []string{"anew", "re: anew"}},
 }
 
-// Superseded takes the log's tail back again and again: whoever reads the
-// messages sees none that is superseded, in pages of any size.
+// Superseded supersedes the log's tail again and again: a reader of the messages sees none that
+// is superseded, in pages of any size.
 func (o Options) Superseded(t *testing.T) {
 	w := newWorld(t, o)
 	program := w.sayer(t)
@@ -73,7 +73,7 @@ func (o Options) Superseded(t *testing.T) {
 	}
 }
 
-// SupersededPage takes the log's tail back while somebody pages through it.
+// SupersededPage supersedes the log's tail while a client pages through it.
 func (o Options) SupersededPage(t *testing.T) {
 	for _, test := range []struct {
 		runs  int
@@ -140,7 +140,7 @@ func (w *world) read(program *host.Host, after uint64, limit int) (texts []strin
 	}
 }
 
-// stream is what a run says to whoever follows it.
+// stream returns the texts that a follower of a run receives.
 func (w *world) stream(program *host.Host, run core.ID) (texts []string) {
 	w.t.Helper()
 	err := program.Follow(w.t.Context(), core.Identity{Tenant: theThread.Tenant}, run, host.ListenerFunc(func(e core.Event) error {
@@ -156,7 +156,7 @@ func (w *world) stream(program *host.Host, run core.ID) (texts []string) {
 	return texts
 }
 
-// sayer is a runtime whose agent repeats what it was told last.
+// sayer is a runtime whose agent repeats its last input.
 func (w *world) sayer(t *testing.T) *host.Host {
 	t.Helper()
 	p := parts(t) // which count steps in the state, so that each step has a record

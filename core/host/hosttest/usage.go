@@ -32,7 +32,7 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// Usage tests what a run is found to have used, whatever goes wrong on its way.
+// Usage tests the recorded usage of a run, also after each failure on its way.
 func (o Options) Usage(t *testing.T) {
 	t.Run("two stretches", func(t *testing.T) { o.twoStretches(t, 0) })
 	t.Run("two stretches, by one process", func(t *testing.T) { o.twoStretches(t, 1) })
@@ -252,8 +252,8 @@ func (o Options) usageOfADeletedRun(t *testing.T) {
 	}
 }
 
-// usageAfterCrashes lets a process die before and after each write and read of the run,
-// one at a time. What the log says was used is what is reported, once.
+// usageAfterCrashes lets a process die before and after each write and read of the run, one at
+// a time. The report has the usage of the log, once.
 func (o Options) usageAfterCrashes(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		for at, done := 1, false; !done; at++ {
@@ -301,8 +301,8 @@ func (o Options) usageAfterCrashes(t *testing.T) {
 
 var errDied = errors.New("died")
 
-// halves stores everything of a Commit but its head, as a backend without transactions
-// may, where that is possible and dies says so.
+// halves stores everything of a Commit except its head, as a backend without transactions may,
+// where that is possible and dies returns true.
 func (w *metered) halves(dies func() bool) func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
 	usages, ok := w.world.store.(interface {
 		PutUsage(tenant string, usage *store.Usage) error

@@ -15,7 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// VisibleEarly tests what is shown of a thread before its log comes to it: the
+// VisibleEarly tests the parts of a thread that are visible before its log has them: the
 // results of an open round, its tickets, and input that no step has read.
 func (o Options) VisibleEarly(t *testing.T) {
 	t.Run("pages", o.pages)

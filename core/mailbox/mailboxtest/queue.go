@@ -11,9 +11,9 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 )
 
-// Queue is a mailbox.Waker that keeps the hints it is sent until a test takes
-// them. The zero value is ready, and safe for concurrent use; its fields are set
-// while nobody else uses it.
+// Queue is a mailbox.Waker that keeps the hints that it receives until a test takes them. The
+// zero value is ready, and safe for concurrent use. Set its fields before any other goroutine
+// uses it.
 type Queue struct {
 	// Now is the queue's clock; nil: the system's.
 	Now func() time.Time
@@ -104,7 +104,7 @@ func (q *Queue) first() int {
 	return first
 }
 
-// Next is when the first hint is due; ok is false when there is none.
+// Next is the time when the first hint is due; ok is false if the queue is empty.
 func (q *Queue) Next() (at time.Time, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -122,7 +122,7 @@ func (q *Queue) Messages() []SentHint {
 	return slices.Clone(q.messages)
 }
 
-// Lines is Messages, each as its String; nil when there is none.
+// Lines returns the String of each of the Messages; nil if the queue is empty.
 func (q *Queue) Lines() (lines []string) {
 	for _, m := range q.Messages() {
 		lines = append(lines, m.String())
