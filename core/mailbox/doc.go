@@ -119,5 +119,5 @@
 //     without runs, titles and metadata. delete.go, usage.go, children.go: the end of a
 //     thread, what its open run had used, and its child threads.
 //  10. outbox.go, childended.go, announce.go: notices of the end of a run. outward.go: errors
-//      in the form that clients may read.
+//     in the form that clients may read.
 package mailbox
