@@ -119,7 +119,7 @@ func (a *exchange) submission() (s mailbox.Submission, err error) {
 		return s, err
 	}
 	if a.in.RunID != "" {
-		s.Key.Value, s.Key.Beside = runKey(a.in.RunID), true
+		s.Key.Value, s.Key.Loose = runKey(a.in.RunID), true
 	}
 	return s, nil
 }

@@ -69,7 +69,7 @@ func (h *handler) submission(r *http.Request, id core.Identity, req request) (s 
 	}
 	// The client's id of the newest message makes a request that is sent again the same
 	// one: it has no header for that.
-	s.Key.Value, s.Key.Beside = messageKey(s.Messages), true
+	s.Key.Value, s.Key.Loose = messageKey(s.Messages), true
 	s.Opening.Request = req.extra
 	if err := h.Complete(&s, id); err != nil {
 		return s, err

@@ -29,7 +29,7 @@ func (r request) retakes() bool {
 // When it has none, a request of the client never arrived, and what it says is new.
 func (h *handler) submissions(r *http.Request, id core.Identity, req request) (all []mailbox.Submission, err error) {
 	last := req.Messages[len(req.Messages)-1]
-	s := mailbox.Submission{Opening: mailbox.Opening{AgentID: first(r.PathValue("agent"), req.AgentID), Request: req.extra}, Key: mailbox.Key{Beside: true}}
+	s := mailbox.Submission{Opening: mailbox.Opening{AgentID: first(r.PathValue("agent"), req.AgentID), Request: req.extra}, Key: mailbox.Key{Loose: true}}
 	s.Thread.Thread = first(r.PathValue("thread"), req.ID)
 	named := []string{req.MessageID, last.ID}
 	if req.Trigger != triggerRegenerate {
