@@ -67,7 +67,7 @@ func TestChatStreamsARun(t *testing.T) {
 func TestTheNewInputIsTheUserMessagesAtTheEnd(t *testing.T) {
 	const assistant = `{"id":"a1","role":"assistant","parts":[{"type":"text","text":"hi"}]}`
 	submission := func(thread, agent, key string, messages ...core.Message) mailbox.Submission {
-		return mailbox.Submission{Thread: core.ThreadKey{Tenant: "acme", Thread: thread}, User: "ann", Opening: mailbox.Opening{AgentID: agent}, Key: mailbox.Key{Value: key, Beside: true}, Messages: messages}
+		return mailbox.Submission{Thread: core.ThreadKey{Tenant: "acme", Thread: thread}, User: "ann", Opening: mailbox.Opening{AgentID: agent}, Key: mailbox.Key{Value: key, Loose: true}, Messages: messages}
 	}
 	tests := []struct {
 		name, path, body string

@@ -25,7 +25,7 @@ var errAbsent = core.Errorf(core.CodeNotFound, "no such message")
 func TestARequestNamesWhatItTakesBack(t *testing.T) {
 	again := func(agent, message string, texts ...string) mailbox.Submission {
 		s := mailbox.Submission{
-			Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", Opening: mailbox.Opening{AgentID: agent, Retake: &mailbox.Retake{Message: message, Keyed: true}}, Key: mailbox.Key{Beside: true},
+			Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", Opening: mailbox.Opening{AgentID: agent, Retake: &mailbox.Retake{Message: message, Keyed: true}}, Key: mailbox.Key{Loose: true},
 		}
 		for _, text := range texts {
 			s.Messages = append(s.Messages, core.UserMessage(text).WithID(message))
@@ -33,7 +33,7 @@ func TestARequestNamesWhatItTakesBack(t *testing.T) {
 		return s
 	}
 	anew := mailbox.Submission{
-		Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", Opening: mailbox.Opening{AgentID: "demo"}, Key: mailbox.Key{Beside: true, Value: "message:m1"}, Messages: []core.Message{core.UserMessage("one").WithID("m1")},
+		Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", Opening: mailbox.Opening{AgentID: "demo"}, Key: mailbox.Key{Loose: true, Value: "message:m1"}, Messages: []core.Message{core.UserMessage("one").WithID("m1")},
 	}
 	with := func(s mailbox.Submission, request string) mailbox.Submission {
 		s.Opening.Request = json.RawMessage(request)
