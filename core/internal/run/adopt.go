@@ -12,21 +12,22 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// find takes over the results that an earlier claim stored, and returns the calls whose they
-// are. What the head marks done is readable for ever already, and its absence is damage.
+// find takes over the results that an earlier claim stored, and returns the indexes
+// of their calls. Every client can already read a result that the head marks done,
+// and its absence is damage.
 //
-// At a sequence without a done call anything may stand: a result of the claim
-// before, or an orphan of a commit that was refused, since the sequences were
-// reserved by another turn then. The message id tells them apart.
+// At a sequence without a done call there may be a result of the previous claim, or
+// an orphan of a commit that was refused, since the sequences were then reserved by
+// another turn. The message id tells them apart.
 //
 // A worker of a lower fence may still put a result while this reads, at a sequence
 // that was found empty: that call runs again, and its new result takes the place of
-// the late one. Where the own put stands, a lower fence is refused.
+// the late one. Where this claim has put its own result, a lower fence is refused.
 func (r *round) find(ctx context.Context) (found []int, err error) {
 	base := r.holder.head.Run.Base
 	last := base + uint64(len(r.calls)) - 1
-	// Read in one go, from the log itself: what is behind the head's sequence is
-	// invisible to everybody but a holder.
+	// Read in one go, from the log itself: only a holder sees the records after the
+	// head's sequence.
 	for record, err := range r.holder.store.Log(ctx, r.holder.Key, base, last) {
 		if err != nil {
 			return nil, fmt.Errorf("read stored results: %w", err)
@@ -83,7 +84,7 @@ func schemaOf(payload []byte) uint16 {
 	var frame struct {
 		Schema uint16 `json:"schema"`
 	}
-	_ = json.Unmarshal(payload, &frame) // what is no record has no schema
+	_ = json.Unmarshal(payload, &frame) // a payload without a record has no schema
 	return frame.Schema
 }
 

@@ -12,14 +12,14 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 )
 
-// The files of the way, in its order: load.go reads, input.go says what people said,
-// infer.go calls the model, tools.go makes commit A, has schedule.go run the calls and
-// merge.go take what they changed, and ends a round that has to wait; finish.go makes
-// commit B. A run ends in end.go, and an error in guard.go.
+// The files of the way, in its order: load.go reads, input.go adds the input,
+// infer.go calls the model. tools.go makes commit A, has schedule.go run the calls
+// and merge.go take over their changes, and ends a round that has to wait.
+// finish.go makes commit B. A run ends in end.go, and an error in guard.go.
 
-// advance is the way through one step, from wherever the cursor stands. What it
-// says and changes goes into the draft and is void if it returns an error: the
-// hooks of a step that is taken again run again, on the committed state.
+// advance is the way through one step, from the place of the cursor. Its messages
+// and changes go into the draft and are void if it returns an error: the hooks of a
+// step that is repeated run again, on the committed state.
 func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	if err := m.base.load(ctx, &m.holder); err != nil {
 		return Stepped{}, err
@@ -33,7 +33,8 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	}
 	number := int(m.holder.head.Run.Step) + 1
 	m.enter(number)
-	// The input comes before every phase: hooks see what the model will be asked.
+	// The input comes before every phase: hooks see the messages that the model
+	// will read.
 	if err := m.hear(ctx); err != nil {
 		return Stepped{}, err
 	}
@@ -117,9 +118,9 @@ func (m *machine) endOfTurn(ctx context.Context, turn *core.Message) (Stepped, e
 	return m.finishStep(ctx, ending{termination: end, natural: natural})
 }
 
-// answered decides what a turn without calls comes to, at which nothing else stops the
-// run: its natural end, an end with an error, or, where it returns nil, another step,
-// in which the model is to mend its answer.
+// answered decides how a turn without calls ends, if nothing else stops the run:
+// the natural end, an end with an error, or, if it returns nil, another step, in
+// which the model is to correct its answer.
 func (m *machine) answered(ctx context.Context, turn *core.Message, a answer) *core.Termination {
 	switch {
 	case a.wrong == nil:

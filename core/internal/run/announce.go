@@ -6,9 +6,9 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 )
 
-// What a step tells of the state, in three places: how the run has found it, before a hook
-// changes it; what each record has changed, behind the commit of the record; and the whole of
-// it where the step leaves it.
+// The events of a step about the state, in three places: as the run has found it,
+// before a hook changes it; the changes of each record, after the commit of the
+// record; and the whole of it where the step leaves it.
 
 // announceFound emits the state in which a run finds the thread, if there is any.
 func announceFound(events *history.Emitter, found state.Snapshot) {
@@ -20,8 +20,8 @@ func announceFound(events *history.Emitter, found state.Snapshot) {
 	}
 }
 
-// announceChanges emits what records have changed. It comes after their
-// commit: a client is told of no change that a lost claim would take away again.
+// announceChanges emits the changes of records. It comes after their commit: a
+// client receives no change that a lost claim would undo.
 func announceChanges(events *history.Emitter, committed []thread.Entry) {
 	for i := range committed {
 		events.Change(&committed[i])

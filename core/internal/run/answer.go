@@ -14,17 +14,17 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// A run that has to come to an answer of a form (the agent's response_format, or what
-// its input asked for) is not at its end when its model thinks so: the answer is
-// checked, by the form and by the program that waits for it (Options.Accept), and one that
-// cannot be used goes back to the model with what is wrong,
-// as a message of the log. Totals count how often, so that no crash adds one.
+// An agent (response_format) or the run's input may require an answer of a form.
+// Such a run is not at its end when its model thinks so. The answer is checked, by
+// the form and by the program that waits for it (Options.Accept). An answer that
+// cannot be used is sent back to the model with the error, as a message of the log.
+// Totals count how often, so that no crash adds one.
 
 // CodeInvalidOutput ends a run whose answer is not of its form, or not accepted.
 const CodeInvalidOutput = "invalid_output"
 
-// answer is how a turn without calls stands as the run's answer. The zero value: it is right,
-// or none is asked for.
+// answer is the verdict on a turn without calls as the run's answer. The zero
+// value: the answer is right, or no form is required.
 type answer struct {
 	wrong error // nil: nothing is
 	mends bool  // the model is to mend it
@@ -40,7 +40,7 @@ func (m *machine) checkAnswer(turn *core.Message) answer {
 	if why := cutOrRefused(turn); why != "" {
 		return answer{wrong: errors.New(why)}
 	}
-	// By its form first, and then by whoever reads it.
+	// By its form first, and then by the program that reads it.
 	text := finalanswer.Of(turn)
 	err := finalanswer.Check(form, text)
 	if accept := m.holder.s.accept; err == nil && accept != nil {
@@ -49,17 +49,17 @@ func (m *machine) checkAnswer(turn *core.Message) answer {
 	return answer{wrong: err, mends: err != nil && m.draft.totals.Repairs < m.base.agent.Spec.Repairs()}
 }
 
-// complaint is what the model, and whoever reads the run, is told of an answer that cannot
-// be used.
+// complaint is the text about an answer that cannot be used, for the model and the
+// readers of the run.
 func complaint(wrong error) string {
 	if _, panicked := errors.AsType[*env.PanicError](wrong); panicked {
-		return "its check panicked" // what it said is for the log alone
+		return "its check panicked" // its text is for the log alone
 	}
 	return strings.ToValidUTF8(wire.Shorten(wrong.Error(), maxDetail), "\uFFFD")
 }
 
-// cutOrRefused says why an answer is none that another try would mend: the same request
-// would be cut or refused again.
+// cutOrRefused returns the reason why another attempt would not help: the same
+// request would be cut or refused again.
 func cutOrRefused(turn *core.Message) string {
 	switch turn.StopReason {
 	case core.StopMaxTokens:
@@ -88,8 +88,8 @@ func Complaint(m *core.Message) string {
 	return text[:max(0, strings.LastIndex(text, ". "+again))]
 }
 
-// askToMend adds the message to the log, and counts it. native says that the model was
-// asked for the form in its provider's own way.
+// askToMend adds the message to the log, and counts it. native means that the
+// model's request had the form in the provider's own field.
 func (d *draft) askToMend(turn *core.Message, wrong error, native bool) {
 	d.totals.Repairs++
 	totals := d.totals
@@ -102,18 +102,18 @@ func (d *draft) askToMend(turn *core.Message, wrong error, native bool) {
 	d.add(thread.Entry{Run: d.run, Step: d.step, At: d.at, Message: &note, Totals: &totals})
 }
 
-// askToGoOn adds what a run begins with that takes up one which has ended behind an
-// answer: that it cannot be used, or that there is more to do. Models go on from what
-// others say, and some providers refuse a conversation that ends with an answer. It is
-// none of the run's own repairs, and not counted. form is that of the run's answer; nil: it has
-// none.
+// askToGoOn adds the first message of a run that continues one which ended after an
+// answer: that the answer cannot be used, or that there is more to do. Models
+// respond to messages of others, and some providers refuse a conversation that ends
+// with an answer. It is not one of the run's own repairs, and is not counted. form
+// is that of the run's answer; nil: no form.
 func (d *draft) askToGoOn(form *model.ResponseFormat) {
 	last := d.past.Messages.Len() - 1
 	if last < 0 {
 		return
 	}
 	turn := d.past.Messages.At(last)
-	if turn.Role != core.RoleAssistant { // a turn with calls has their results behind it
+	if turn.Role != core.RoleAssistant { // a turn with calls has their results after it
 		return
 	}
 	text := "[The run has ended with an error behind this answer. Go on with what is left to do.]"

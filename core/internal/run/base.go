@@ -20,19 +20,19 @@ type base struct {
 	hooks        hooks                    // of the agent's plugins
 	record       *thread.RunRecord        // replaced and never changed: the cache, writes and events share it; nil: nothing is known of it yet
 	recorded     bool                     // record is stored
-	input        *thread.Queued           // the run's own, of a run that has not begun
+	input        *thread.Queued           // the run's own, of a run that has not started
 	opening      checkpoint.Opening       // of the run, when it was read by itself
 	starting     *checkpoint.Conversation // the thread as the run found it, in its first step
 	conversation *checkpoint.Conversation
 }
 
-// takesUp reports whether the run has not begun, and goes on with another: no input of
-// its own begins it.
+// takesUp reports whether the run has not started, and continues another: no input
+// of its own opens it.
 func (b *base) takesUp() bool { return b.input != nil && len(b.input.Messages) == 0 }
 
 // listens reports whether a plugin wants to know of the run's end.
 func (b *base) listens() bool { return b.hooks.listens(core.PhaseRunEnd) }
 
-// judged reports whether the run has policies besides max_rounds: its agent's, and the
-// program's.
+// judged reports whether the run has policies other than max_rounds: its agent's,
+// or the program's.
 func (b *base) judged(program []agent.StopPolicy) bool { return len(b.agent.Stops)+len(program) > 0 }

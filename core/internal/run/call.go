@@ -10,8 +10,9 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// stage is how far a call of the round is, as this claim knows. The head's status says where
-// it was when the head was last written; where a call is fresh, that is all there is to know.
+// stage is how far a call of the round is, as this claim knows it. The head's
+// status is the place at the last write of the head; for a fresh call no more is
+// known.
 //
 //	stage             event                                              next
 //	fresh             its gates let it through / make it wait            admitted / asking
@@ -23,8 +24,8 @@ import (
 //	running           its tool returns / waits / ends the run            concluded / asking / fatal
 //	running, fatal    the run closes                                     concluded
 //
-// A close makes the round again from the store, and keeps what that cannot tell: running,
-// fatal, and which results were announced.
+// A close makes the round again from the store, and keeps the stages that the store
+// does not have: running, fatal, and which results were announced.
 type stage uint8
 
 const (
@@ -34,7 +35,7 @@ const (
 	admitted        // its gates have let it through
 	running         // its tool was started: whether it has acted is not known
 	fatal           // its tool has ended the run
-	held            // it has come to a result that is not its turn yet: see holdBack
+	held            // it has a result whose turn has not come: see holdBack
 	concluded       // it has its one result
 )
 
@@ -52,8 +53,8 @@ type call struct {
 	stage  stage
 	told   bool        // its result was announced, by this claim or an earlier one
 	task   *task       // from when its gates have let it through; nil before, and of an earlier claim's
-	ticket *ticket     // what it is to wait for, while it is asking
-	held   *conclusion // what it had come to when it was held
+	ticket *ticket     // its question, while it is asking
+	held   *conclusion // its outcome when it was held
 	result result
 }
 
@@ -71,7 +72,7 @@ func (c *call) end(entry *thread.Entry, payload []byte) {
 	c.stage, c.result.entry, c.result.payload = concluded, entry, payload
 }
 
-// stored reports whether the result can be read by whoever sees the head.
+// stored reports whether any reader of the head can read the result.
 func (c *call) stored() bool { return c.result.where != inMemory }
 
 // merged reports whether the draft has what the call changed.
@@ -81,18 +82,18 @@ func (c *call) merged() bool { return c.result.merged > 0 }
 // became of that.
 func (c *call) hasBegun() bool { return c.stage == running || c.stage == fatal }
 
-// task is a call on its way to its tool, with what was found out about it. The
-// gates fill it in, in the step's goroutine; while BeforeToolExecute runs beside its
-// siblings', the task is that function's alone.
+// task is a call on its way to its tool, with the findings about it. The gates fill
+// it in, in the step's goroutine. While BeforeToolExecute runs concurrently with
+// its siblings', the task belongs to that function alone.
 type task struct {
 	index     int
 	at        int64          // the clock that its gates, hooks and tool are shown, unix milliseconds
 	call      core.ToolCall  // with the arguments that it runs with
 	tool      tool.Tool      // once it was found
 	snapshot  state.Snapshot // as the gates and BeforeToolExecute leave it, for this call alone
-	began     uint64         // revision of the round's state that the call goes on from
+	began     uint64         // revision of the round's state that the call continues from
 	hooks     state.Command  // what these asked for
-	resume    *core.Resume   // the decision that it goes on after
+	resume    *core.Resume   // the decision that it continues after
 	decision  string         // id of the decision
 	suspended []string       // ids of the suspensions that were decided
 	answers   []core.Resume  // what decisions said of how long they hold
@@ -100,17 +101,18 @@ type task struct {
 	taken     uint64         // those with ids up to this one are a sibling's
 }
 
-// ticket is what a call is to wait for. Its record is stored with the write that
-// puts the ticket in the head, never after it: whoever sees the head can read it.
+// ticket is the question of a call that is to wait. Its record is stored with the
+// write that puts the ticket in the head, never after it: every reader of the head
+// can read it.
 type ticket struct {
 	thread.Ticket
 	record  thread.TicketRecord
-	payload []byte // record as it is stored: encoded once, since a write is built anew for every head that it meets
+	payload []byte // record as it is stored: encoded once, since a write is built again for every head that it meets
 }
 
-// conclusion is what a call comes to: what its tool, a gate or a decision gave, or
-// what the runtime says where nobody gave anything. All of them become one record,
-// in one place (round.keep), so that each call has exactly one result. Whoever comes to one
+// conclusion is the outcome of a call: from its tool, a gate or a decision, or from
+// the runtime if none of them gave one. All of them become one record, in one place
+// (round.keep), so that each call has exactly one result. The code that makes one
 // hands it to the line, which alone decides when it counts.
 type conclusion struct {
 	result   tool.Result
@@ -121,8 +123,8 @@ type conclusion struct {
 	place    int           // in the line; 0: none
 }
 
-// synthetic is a result that no tool gave. The status says what happened; the
-// message is for the model alone, and nobody decides by it.
+// synthetic is a result that no tool gave. The status has the reason; the message
+// is for the model alone, and no code decides by it.
 func synthetic(status core.ResultStatus, message string) tool.Result {
 	result := tool.Failed(message)
 	result.Status = status

@@ -9,9 +9,9 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 )
 
-// calls are the calls of a round, in the order in which the turn made them. What is asked
-// here follows from them alone: whoever asks need not think of the head, the store or the
-// mode in which the round runs.
+// calls are the calls of a round, in the order in which the turn made them. The
+// methods depend on them alone: a caller need not think of the head, the store or
+// the mode in which the round runs.
 type calls []call
 
 // index is the index of the first call that is as f says; -1: none is.
@@ -47,7 +47,7 @@ func (all calls) blocked() int {
 	})
 }
 
-// end is how the run ends after the round; nil: it goes on.
+// end is how the run ends after the round; nil: it continues.
 func (all calls) end() *core.Termination {
 	i := all.blocked()
 	if i < 0 {
@@ -64,8 +64,8 @@ func (all calls) lastSaid() (at int64) {
 	return at
 }
 
-// ahead reports whether a call has come to a result of which the statuses of a head do not
-// say so yet.
+// ahead reports whether a call has a result that the statuses of a head do not show
+// yet.
 func (all calls) ahead(of []thread.CallStatus) bool {
 	for i := range all {
 		if all[i].stage == concluded && of[i] != thread.CallDone {
@@ -78,9 +78,9 @@ func (all calls) ahead(of []thread.CallStatus) bool {
 // holding reports whether results are held back.
 func (all calls) holding() bool { return all.any(func(c *call) bool { return c.stage == held }) }
 
-// mayStore reports whether the result of call i can be stored: those before it in the
-// line are, if it stands there. So the places of the stored results have no gap, whenever a
-// crash comes.
+// mayStore reports whether the result of call i can be stored: those before it in
+// the line are, if it has a place there. So the places of the stored results have
+// no gap, whenever a crash comes.
 func (all calls) mayStore(i int) bool {
 	place := all[i].result.entry.Place
 	return !all.any(func(c *call) bool {
@@ -120,9 +120,9 @@ func (all calls) merged() []int {
 	return order
 }
 
-// effects are the effects of call i, of its tool and of what came before and
-// after it, in the order in which they were asked for. Those of gates and tool are
-// in the stored result; those of AfterToolExecute are known to this claim alone.
+// effects are the effects of call i, of its tool and of the hooks before and after
+// it, in the order of their requests. Those of gates and tool are in the stored
+// result; those of AfterToolExecute are known to this claim alone.
 func (all calls) effects(i int) (effects []state.Effect) {
 	entry := all[i].result.entry
 	if entry != nil && entry.Hooks != nil {

@@ -6,12 +6,13 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
-// Choices decides what the records before it do not: when things happen, and what depends
-// on the process and its neighbours. A run that happens now has it of its clock and of what
-// it finds. A replay (core/internal/sim/replay) has it of the run's records, so that the code comes
-// to the same records again. There is no other difference between the two.
+// Choices decides what the records before it do not: the times of events, and
+// everything that depends on the process and its neighbours. A run that happens now
+// takes it from its clock and its surroundings. A replay (core/internal/sim/replay)
+// takes it from the run's records, so that the code makes the same records again.
+// There is no other difference between the two.
 //
-// Where a method returns fixed as false, the step decides as it finds things.
+// If a method returns fixed as false, the step decides by itself.
 type Choices interface {
 	// Time returns when something happens, in unix milliseconds; 0: it is not known.
 	Time(Instant) int64
@@ -44,7 +45,7 @@ type Instant struct {
 	Round   int64 // of those of calls: when this claim began the round
 }
 
-// InstantKind says what an [Instant] is.
+// InstantKind is the kind of an [Instant].
 type InstantKind uint8
 
 // The kinds of instants.
@@ -53,8 +54,8 @@ const (
 	InstantStep                           // the claim begins a step after it
 	InstantSaid                           // the turn of a step is complete, or a run's last words are said
 	InstantEnd                            // the run ends
-	InstantAsked                          // the round began in which a call is asked about: the clock of its gates, hooks and tool
-	InstantResultRound                    // the round began that came to a call's result
+	InstantAsked                          // the start of the round in which a call's gates run: the clock of its gates, hooks and tool
+	InstantResultRound                    // the start of the round that gave a call's result
 	InstantResult                         // a call's result was made
 )
 
@@ -85,4 +86,4 @@ func (present) Place(_ core.ID, _, _, next int) (int, bool) { return next, false
 // Acts implements Choices.
 func (present) Acts() bool { return true }
 
-// The time of each record is asked for in one place, and nowhere else.
+// The time of each record is requested in one place, and nowhere else.

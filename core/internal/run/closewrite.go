@@ -8,7 +8,7 @@ import (
 // where the end owes nothing more: no call is open, and no plugin listens to RunEnd. The log
 // does not move over an open round: the close takes what its calls have changed.
 type failWrite struct {
-	log     logPart // the run's own input, of one that has not begun; nothing of an open round
+	log     logPart // the run's own input, if it has not started; nothing of an open round
 	run     runPart
 	inRound bool // a round is open
 	listens bool
@@ -33,11 +33,11 @@ func (w *failWrite) records(p *plan, next thread.Head, result thread.Result) {
 	w.run.addTo(p, next, result.Outcome, w.run.stored(p.run, next.Closing))
 }
 
-// closeWrite makes an end final: results first, then what was said and what RunEnd changed,
-// and the run's record. From it on the head has no run.
+// closeWrite makes an end final: results first, then the last words and the changes
+// of RunEnd, and the run's record. From it on the head has no run.
 type closeWrite struct {
 	log     logPart // the results of calls first
-	calls   []call  // of the open round; none: there was none
+	calls   []call  // of the open round; nil: no round is open
 	run     runPart // before is the record as it is stored
 	adopted uint16  // the highest schema of the round's results
 }

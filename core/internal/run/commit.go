@@ -16,15 +16,15 @@ import (
 // maxRefences bounds how often one commit takes a new fence.
 const maxRefences = 8
 
-// write is a change of the head under the claim, with the records that go with it. It
-// holds values alone, but for what settles the run's accounts, which changes nothing either. It
-// is asked again for every head and fence that it is tried on: what it comes to is in the plan
-// of the last time, and nowhere else.
+// write is a change of the head under the claim, with the records that go with it.
+// It holds only values, except the code that settles the run's accounts, which
+// changes nothing either. It is called again for every head and fence that it is
+// tried on: its outcome is in the plan of the last time, and nowhere else.
 type write interface {
-	// change names the fence, so that it is asked again under the next one.
+	// change names the fence, so that it is called again under the next one.
 	change(fence uint64) thread.Change
-	// records makes the plan for the head that the change comes to, into an empty one.
-	// Its records have neither fence nor version yet.
+	// records makes the plan for the head that the change leads to, into an empty
+	// one. Its records have neither fence nor version yet.
 	records(p *plan, next thread.Head, result thread.Result)
 }
 
@@ -58,22 +58,23 @@ func (p *plan) addAccounts(s accounting.Settlement, err error) {
 	}
 }
 
-// commitTime is how long a commit may take that has begun: longer than the
-// tries of the AWS client that get no response, so that the head can still be
-// read, which says what they came to.
+// commitTime is how long a started commit may take: longer than those attempts of
+// the AWS client that get no response, so that the head, which has their outcome,
+// can still be read.
 const commitTime = 25 * time.Second
 
-// write writes under the step's claim, and returns the plan that was stored. Where records
-// that an earlier try of this claim has left behind stand in the way, it takes the next
-// fence, and asks for change and records again.
+// write writes under the step's claim, and returns the plan that was stored. If
+// records that an earlier attempt of this claim left are in the way, it takes the
+// next fence, and calls change and records again.
 //
-// Only the step's goroutine writes, but the watch renews the lease beside it.
-// Both may lose a race to the other; the committer's loop then tries the same
-// change on the newer head, which differs in nothing that the change is about.
+// Only the step's goroutine writes, but the watch renews the lease at the same
+// time. Both may lose a race to the other; the committer's loop then tries the same
+// change on the newer head, which does not differ in anything that the change is
+// about.
 //
-// What has begun is seen through, though the host stops: else nobody would know
-// what it came to. Nor may the watch stop it, which finds the claim gone as soon
-// as the write itself is applied.
+// A started write is completed, even if the host stops: otherwise no process would
+// know its outcome. The watch must not stop it either: it finds the claim gone as
+// soon as the write itself is applied.
 //
 // An error has no plan: nil.
 func (h *holder) write(ctx context.Context, w write) (*plan, thread.Result, error) {
@@ -92,14 +93,14 @@ func (h *holder) write(ctx context.Context, w write) (*plan, thread.Result, erro
 	for try := 0; ; try++ {
 		head, result, err := h.committer.Commit(within, h.Key, h.head, w.change(h.fence()), build)
 		// The committer has tried the same bytes until it knew: other bytes of this
-		// claim stand there for good, and only a higher fence goes over them.
+		// claim are there permanently, and only a higher fence replaces them.
 		if errors.Is(err, store.ErrConflict) && try < maxRefences {
 			if err := h.raiseFence(within, head); err != nil {
 				return nil, result, err
 			}
 			continue
 		}
-		if core.CodeOf(err) == core.CodeTooLarge { // a record or the head: the same turn would come to the same size again
+		if core.CodeOf(err) == core.CodeTooLarge { // a record or the head: the same turn would have the same size again
 			return nil, result, endWith("too_large", err)
 		}
 		if err != nil {
@@ -111,7 +112,7 @@ func (h *holder) write(ctx context.Context, w write) (*plan, thread.Result, erro
 	}
 }
 
-// seeThrough makes the context of a write that has begun. It is not the step's, which ends
+// seeThrough makes the context of a started write. It is not the step's, which ends
 // with the time for work, and with the watch.
 func (h *holder) seeThrough(ctx context.Context) (context.Context, context.CancelFunc) {
 	until := h.env.Now().Add(commitTime)
@@ -134,9 +135,9 @@ func (h *holder) stamp(records []store.Record, version uint64) {
 	}
 }
 
-// refence takes the next fence outside of a commit. It is seen through like one: a fence
-// that the step takes and does not hear of would leave the run to nobody until its lease
-// is over.
+// refence takes the next fence outside of a commit. It is completed like one: if
+// the step did not learn of its new fence, no worker could continue the run until
+// its lease is over.
 func (h *holder) refence(ctx context.Context, head thread.Head) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -146,10 +147,10 @@ func (h *holder) refence(ctx context.Context, head thread.Head) error {
 	return h.raiseFence(within, head)
 }
 
-// raiseFence has the head take the next fence, under which other bytes may go where this claim
-// has put some. The watch may read the head between the write and the moment
-// when the step knows its new fence, hence refencing: one fence more is no lost
-// claim then. A lease that is over is renewed with it.
+// raiseFence makes the head take the next fence. Under it, other bytes may replace
+// some that this claim has put. The watch may read the head between the write and
+// the moment when the step knows its new fence, hence refencing: one fence more is
+// then not a lost claim. A lease that is over is renewed with it.
 func (h *holder) raiseFence(ctx context.Context, head thread.Head) error {
 	h.shared.hold.refencing.Store(true)
 	defer h.shared.hold.refencing.Store(false)
@@ -168,16 +169,16 @@ func (h *holder) raiseFence(ctx context.Context, head thread.Head) error {
 	return nil
 }
 
-// Retries of a put that is no commit: what a tool said is not thrown away for a
-// passing fault of the store.
+// Retries of a put outside of a commit: the output of a tool is not thrown away for
+// a passing fault of the store.
 const (
 	putFailures = 6
 	putBase     = 50 * time.Millisecond
 )
 
-// put stores records beside each other; all must succeed. Each can be put again
-// as often as wanted, so that a failure of one leaves nothing to undo. What is put
-// alone is visible to nobody before a head covers or names it.
+// put stores records concurrently; all must succeed. Each can be put again as often
+// as wanted, so that a failure of one leaves nothing to undo. A record that is put
+// alone is invisible before a head covers or names it.
 func (h *holder) put(ctx context.Context, records ...store.Record) error {
 	if len(records) == 0 {
 		return nil
@@ -194,8 +195,8 @@ func (h *holder) put(ctx context.Context, records ...store.Record) error {
 	return errors.Join(err, group.Wait())
 }
 
-// putOne puts a record until the store takes it, refuses it for good, or has
-// failed often enough. The step's goroutine waits meanwhile: pauses add up to 3 s.
+// putOne puts a record until the store takes it, refuses it permanently, or has
+// failed often enough. The step's goroutine waits for that: pauses add up to 3 s.
 func (h *holder) putOne(ctx context.Context, record store.Record) error {
 	err := h.persist(ctx, func() error { return h.store.Put(ctx, h.Key, record) })
 	if err != nil {
@@ -215,9 +216,9 @@ func (h *holder) persist(ctx context.Context, access func() error) error {
 	}
 }
 
-// permanent reports whether a put failed for good. Anything else may pass, and
-// the same bytes can always be put again; also an error that wraps a context's,
-// which a client returns whose own try has timed out.
+// permanent reports whether a put failed permanently. Any other failure may pass,
+// and the same bytes can always be put again; also an error that wraps a context's,
+// which a client returns whose own attempt has timed out.
 func permanent(err error) bool {
 	switch core.CodeOf(err) {
 	case core.CodeInvalid, core.CodeTooLarge, core.CodeCorrupt, core.CodeConflict, core.CodeFenced, core.CodeSchema, core.CodeDeleted:

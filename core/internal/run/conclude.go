@@ -29,8 +29,8 @@ func (l *line) conclude(ctx context.Context, i int, end conclusion) error {
 // concludeNow is conclude for a result whose turn it is.
 func (l *line) concludeNow(ctx context.Context, i int, end conclusion) error {
 	r := l.round
-	// A result whose hooks fail when they are asked again is stored without a place: whoever
-	// goes on tries it then, and its tool does not run again.
+	// A result whose hooks fail when they run again is stored without a place: the
+	// next claim tries it then, and its tool does not run again.
 	was := l.tail
 	failed := l.givePlace(ctx, i, &end, true)
 	err := r.keep(ctx, i, end)
@@ -41,8 +41,8 @@ func (l *line) concludeNow(ctx context.Context, i int, end conclusion) error {
 		if large {
 			what = "it is too large"
 		}
-		// What gates and hooks asked for counts with this result as with any; unless it is
-		// that which cannot be stored.
+		// The requests of gates and hooks count with this result as with any;
+		// unless it is they that cannot be stored.
 		instead := conclusion{result: tool.Failed("result cannot be stored: " + what), hooks: end.hooks, decision: end.decision, took: end.took}
 		l.tail = was
 		if failed == nil {
@@ -92,8 +92,8 @@ func (l *line) isTurn(i int) bool {
 	return true
 }
 
-// release stores results that were held back and whose turn it is; all says that nothing
-// can come before them any more.
+// release stores results that were held back and whose turn has come; all means
+// that nothing can come before them any more.
 func (l *line) release(ctx context.Context, all bool) error {
 	r := l.round
 	for r.calls.holding() {
@@ -113,9 +113,9 @@ func (l *line) release(ctx context.Context, all bool) error {
 	return nil
 }
 
-// concludeOpen is for a round that is not to run at all: it gives every call
-// that has no result one that says why. An earlier claim judged the turn alike and
-// started nothing, unless there is a result that says it did.
+// concludeOpen serves a round that is not to run at all: each call without a result
+// gets one with the reason. An earlier claim judged the turn alike and started
+// nothing, unless a result proves that it did.
 func (l *line) concludeOpen(ctx context.Context, reason string) error {
 	r := l.round
 	if r.calls.any(func(c *call) bool {

@@ -8,16 +8,17 @@ import (
 	"github.com/reveille-run/reveille/core/plugin"
 )
 
-// beside is what a request says besides the conversation and the system prompt.
+// beside is the part of a request outside of the conversation and the system
+// prompt.
 type beside struct {
 	before []core.Message // the conversation: the same from step to step, as long as plugins keep it
 	behind []core.Message // its newest message: what holds for this step alone
 }
 
-// placed puts context messages where they belong. What lasts stands before the
-// conversation, in the system prompt or behind it. What is this step's alone stands
-// behind the newest message, whatever its target, so that what providers keep of the
-// request's beginning is not lost with each step.
+// placed puts context messages where they belong. Lasting messages are before the
+// conversation, in the system prompt or after it. Messages of this step alone are
+// after the newest message, for every target, so that the prefix that providers
+// cache does not change with each step.
 func (p *prompt) placed(request *model.Request, context []plugin.ContextMessage) (b beside) {
 	var text strings.Builder
 	for i := range context {
@@ -39,8 +40,8 @@ func (p *prompt) placed(request *model.Request, context []plugin.ContextMessage)
 	return b
 }
 
-// contextMessage is a context message as the model reads it. Its id says whose it
-// is, and never stands in a log.
+// contextMessage is a context message as the model reads it. Its id names its
+// origin, and is never in a log.
 func (p *prompt) contextMessage(m *plugin.ContextMessage) core.Message {
 	role := m.Role
 	if role == "" {
@@ -51,9 +52,10 @@ func (p *prompt) contextMessage(m *plugin.ContextMessage) core.Message {
 	}
 }
 
-// What a run's frontend brings: its tools are the agent's from the moment when the
-// agent is known (registry.Resolved.WithFrontend), what it shows is part of each request,
-// and its state is merged into the thread's as the run begins.
+// A run's frontend brings tools, context and state. Its tools are the agent's from
+// the moment when the agent is known (registry.Resolved.WithFrontend). Its context
+// is part of each request, and its state is merged into the thread's as the run
+// starts.
 
 // shownBy is what a frontend shows, as a part of the system prompt.
 func shownBy(f *core.Frontend) []plugin.ContextMessage {

@@ -27,9 +27,9 @@ var details = map[string]string{
 // with the run's record, and every reader of the run is shown it.
 const maxDetail = 4 << 10
 
-// detail is what clients read of a run that ends with an error. A code without a
-// sentence of its own is one that the runtime itself found, and says in words that
-// are made for clients: where, or in the cause.
+// detail is the text that clients read about a run that ends with an error. A code
+// without a fixed sentence is one that the runtime itself found. Its text is
+// written for clients, in where or in the cause.
 func detail(code, where string, cause error) string {
 	var panicked *env.PanicError
 	var failed *model.Error

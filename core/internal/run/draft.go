@@ -12,44 +12,45 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// draft is what the step has said and changed since its last commit, which
-// nobody else sees: a crash or an error loses it, and the step is taken again.
-// It belongs to the step's goroutine. Hooks are given its snapshot and messages,
-// both of which are replaced and never changed, so that hooks may run side by
-// side and keep what they were shown.
+// draft holds the turn and the changes of the step since its last commit, which no
+// other step sees: a crash or an error loses it, and the step is repeated. It
+// belongs to the step's goroutine. Hooks receive its snapshot and messages, both of
+// which are replaced and never changed, so that hooks may run concurrently and keep
+// what they received.
 //
-// It reads and writes nothing but itself, and knows neither the claim nor the agent: what it
-// needs of them it is given. So a copy of it is a draft as well, which a phase that fails is
-// undone with.
+// It reads and writes nothing but itself, and knows neither the claim nor the
+// agent: it receives what it needs of them. So a copy of it is a draft as well,
+// which undoes a phase that fails.
 type draft struct {
 	run  core.ID
 	step int    // its number; 0: none was entered
 	from uint64 // sequence of the log's newest record before entries
-	// at is the clock that hooks are shown, unix milliseconds, outside of calls, which
-	// have clocks of their own: when the step began, then when its last word was said,
-	// and when the run ended. It is stored with what the hooks came to, see
-	// thread.Entry.At: nothing of a step asks for the time again.
+	// at is the clock for hooks, unix milliseconds, outside of calls, which have
+	// separate clocks: when the step started, then when its last word was
+	// generated, and when the run ended. It is stored with the outcome of the
+	// hooks, see thread.Entry.At: nothing of a step asks for the time again.
 	at int64
 
-	past     *checkpoint.Conversation      // that the messages go on from: what is committed, or of that what the step does not take back; nil: it cannot be read
+	past     *checkpoint.Conversation      // the base of the messages: the committed ones, without those that the step supersedes; nil: it cannot be read
 	messages checkpoint.List[core.Message] // the conversation, with those of entries
-	entries  []thread.Entry                // log records behind from, in order
+	entries  []thread.Entry                // log records after from, in order
 	consumed []thread.InboxRef             // inbox entries among them
-	cut      uint64                        // the log is taken back from here on; 0: it is not
+	cut      uint64                        // the log is superseded from here on; 0: it is not
 	snapshot state.Snapshot                // the state, with patches
 	patches  []state.Patch                 // what hooks changed since the last entry that has a patch
 	effects  []state.Effect                // to run after the commit
 	totals   thread.Totals                 // of the run
-	since    uint64                        // version of the round record that it goes on from; 0: none
+	since    uint64                        // version of the round record that it continues from; 0: none
 }
 
-// next is an empty draft of the same run, step and clock, behind a sequence of the log.
+// next is an empty draft of the same run, step and clock, after a sequence of the
+// log.
 func (d *draft) next(from uint64) draft {
 	return draft{run: d.run, step: d.step, at: d.at, from: from}
 }
 
-// begin makes an empty draft the one that follows from what is committed. What ended with the
-// run before this one is left out of its state.
+// begin makes an empty draft the one that follows from the committed thread. It
+// omits from its state the keys that ended with the previous run.
 func (d *draft) begin(c *checkpoint.Conversation) {
 	d.snapshot, d.totals = c.Snapshot, c.Totals
 	if c.Run != d.run {
@@ -68,8 +69,8 @@ func (d *draft) enter(number int, committed *checkpoint.Conversation) {
 	}
 }
 
-// replacePast puts a later look at the same thread in the place of what the messages go on
-// from. What it covers by a summary leaves the conversation.
+// replacePast replaces the base of the messages by a later look at the same thread.
+// Messages that it covers by a summary leave the conversation.
 func (d *draft) replacePast(past *checkpoint.Conversation) {
 	d.messages = d.messages.Without(past.First - d.past.First)
 	d.past = past
@@ -87,9 +88,9 @@ func (d *draft) add(e thread.Entry) {
 	}
 }
 
-// movePatches moves the patches into an entry. The log holds values: whoever folds it
-// comes to the draft's state without any hook. Totals go along, so that a step
-// that reads only the log's end knows what the run has cost.
+// movePatches moves the patches into an entry. The log holds values: every fold of
+// it has the draft's state without any hook. Totals go along, so that a step that
+// reads only the log's end knows what the run has cost.
 func (d *draft) movePatches(e *thread.Entry) {
 	e.Patch = state.Patch(nil).Join(d.patches...)
 	e.Revision = d.snapshot.Revision()
@@ -98,8 +99,8 @@ func (d *draft) movePatches(e *thread.Entry) {
 	d.patches = nil
 }
 
-// addStep adds the step record, which has what hooks behind the turn changed. It
-// has no message, and there is none when nothing changed.
+// addStep adds the step record, which has the changes of hooks after the turn. It
+// has no message, and is not written when nothing changed.
 func (d *draft) addStep() {
 	if len(d.patches) == 0 {
 		return
@@ -116,7 +117,7 @@ func (d *draft) addClose() {
 	}
 }
 
-// merge takes over what a phase came to. Its effects wait for the commit that
+// merge takes over the outcome of a phase. Its effects wait for the commit that
 // makes the rest visible.
 func (d *draft) merge(r engine.PhaseResult) {
 	d.snapshot = r.Snapshot
@@ -131,8 +132,8 @@ func (d *draft) view() view {
 	return view{snapshot: d.snapshot, messages: d.messages.Slice(), usage: d.totals.Usage, step: d.step, at: d.at}
 }
 
-// soFar is what the draft knows of the thread: from what the newest turn was shown on,
-// with what is said in this step.
+// soFar is the draft's view of the thread: from the start of the newest turn's
+// window on, with the messages of this step.
 func (d *draft) soFar() window.History {
 	past := d.past.Places.Slice()[d.past.First:]
 	h := window.History{Messages: d.messages.Slice(), Places: past}
@@ -148,8 +149,8 @@ func (d *draft) soFar() window.History {
 	return h
 }
 
-// tool is a tool of an agent by its name, or the runtime's own, which reads what the draft
-// knows of the thread; nil: there is none.
+// tool is a tool of an agent by its name, or the runtime's own, which reads the
+// draft's view of the thread; nil: no such tool.
 func (d *draft) tool(a *registry.Resolved, name string) tool.Tool {
 	if name == toolcall.ReadResult && a.Reads {
 		return window.Reader{History: d.soFar()}
@@ -172,9 +173,10 @@ func (d *draft) newlySummed(inForce uint64) (upTo uint64, schema uint16) {
 	return upTo, schema
 }
 
-// addTurn puts the entry of a turn into the draft, with what the hooks before it changed
-// and what the run came to: a cold step and a policy read the totals of a long
-// run from its newest turn. judged says that policies want to know of repeated turns.
+// addTurn puts the entry of a turn into the draft, with the changes of the hooks
+// before it and the totals of the run: a cold step and a policy read the totals of
+// a long run from its newest turn. judged means that policies want to know of
+// repeated turns.
 func (d *draft) addTurn(e thread.Entry, judged bool) {
 	turn := e.Message
 	d.totals.Steps = d.step
@@ -184,7 +186,7 @@ func (d *draft) addTurn(e thread.Entry, judged bool) {
 	if judged {
 		d.totals.NoteTurn(turn)
 	}
-	if len(turn.ToolCalls) == 0 { // else its calls say whether the step has failed
+	if len(turn.ToolCalls) == 0 { // else its calls show whether the step has failed
 		d.totals.EndStep(false)
 	}
 	d.addOfStep(e)

@@ -8,13 +8,13 @@ import (
 )
 
 // callEffects runs the effects of the calls that a write has moved to done: the
-// intents of their results, and what AfterToolExecute asked for if it has run.
-// Effects of calls that were done before ran with the write that moved those, in
-// whatever process that was: asking the two heads, instead of noting what this
-// step has run, is what makes a takeover run them exactly once.
+// intents of their results, and those of AfterToolExecute if it has run. Effects of
+// calls that were done before ran with the write that moved those, in this process
+// or another. The two heads decide, not a note of this step, so that a takeover
+// runs them exactly once.
 //
-// AfterToolExecute runs again for a call that is found done, to rebuild the
-// state, but its effects are left out there: see afterTool.
+// AfterToolExecute runs again for a call that is found done, to rebuild the state,
+// but its effects are omitted there: see afterTool.
 func (r *round) callEffects(ctx context.Context, was, now thread.Head) {
 	if r == nil {
 		return

@@ -9,104 +9,106 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
-// What each end of a run writes, in which order, and who reads it. All of it is in
-// this file, but for the first write of the ends that a whole step comes to, which
-// is its commit B (commitStep in finish.go). All ends are one sequence:
+// The writes of each end of a run, their order, and their readers. All of it is in
+// this file, except the first write of an end that a whole step reaches, which is
+// its commit B (commitStep in finish.go). All ends are one sequence:
 //
 //  1. One head write makes the run closing, with a reason and a closing version.
-//     From there on status reads say Done, nothing can be steered to the run, and
-//     its tickets are gone. Where no call is open and nobody listens to RunEnd,
-//     an end that the step came to is final with this very write.
-//  2. The holder of the claim comes to [machine.closeRun], by itself or because the
-//     watch stops it, or else whoever claims the run next: open calls get their
-//     results, what was said and is not in the log is added, RunEnd runs.
+//     From there on status reads return Done, nothing can be steered to the run,
+//     and its tickets are gone. If no call is open and no plugin listens to RunEnd,
+//     an end that the step reached is final with this very write.
+//  2. The holder of the claim calls [machine.closeRun], by itself or because the
+//     watch stops it, or else the next claim of the run does: open calls get their
+//     results, messages that are not in the log are added, RunEnd runs.
 //  3. CommitClose makes the end final: records first, then the head without the
 //     run.
 //
-// What the ends differ in. Reason is the head's; code and detail are those of the
-// termination in the run's record (R#), which clients read.
+// The differences between the ends. Reason is the head's; code and detail are those
+// of the termination in the run's record (R#), which clients read.
 //
 //	end          first write, reason               termination           open calls    unread input
 //	natural      commitStep, own                   natural, or why the   there are     refuses the end:
-//	                                               turn was cut short    none          the run goes on
+//	                                               turn was cut short    none          the run continues
 //	stopped      commitStep, own                   the policy's          not_executed  becomes a run
 //	blocked      commitStep, own                   blocked, with the     not_executed  becomes a run
 //	                                               gate's reason
 //	failed       fail, own                         error, with a code    see below     becomes a run
 //	cancelled    mailbox (Cancel), cancelled       cancelled             see below     ends with that write
 //	superseded   mailbox (Interrupt), superseded   superseded            see below     ends with that write
-//	expired      a claim behind a ticket's         error expired         see below     becomes a run
+//	expired      a claim after a ticket's          error expired         see below     becomes a run
 //	             deadline, expired
 //	dead letter  a claim after 5 attempts without  error dead_letter     see below     becomes a run
 //	             progress, dead letter
 //
-// A policy that panics is a failure, with the code stop_policy. A model that fails for
-// good is none in a run that tolerates it: see failStep.
+// A policy that panics is a failure, with the code stop_policy. The permanent
+// failure of a model is not a failure of a run that tolerates it: see failStep.
 //
 // The calls of a stopped or blocked run get their results before the first write,
-// and what runs already beside a blocked call ends by itself. A failed run keeps
-// what its tools came to, and of what its step said nothing but the own input.
+// and calls that run when another is blocked end by themselves. A failed run keeps
+// the results of its tools, and of its step only the own input.
 //
-// What closeRun writes, in this order. Each line is there only when its condition
-// holds; all of them are one commit, but for the results that were put before:
+// The records that closeRun writes, in this order. Each line is there only when its
+// condition holds; all of them are one commit, except results that were put before:
 //
-//   - M#<base+i>, the result of each call of the open turn. A result that is
-//     stored already is adopted under this claim's fence. Else it is made here
-//     (see toolRound.closeCalls): unknown when the tool was marked or begun, or may have been let
-//     through by an earlier claim, error when it ended the run itself, else not_executed with the end's code or type. The tool does
+//   - M#<base+i>, the result of each call of the open turn. A result that is stored
+//     already is adopted under this claim's fence. Else it is made here (see
+//     toolRound.closeCalls). It is unknown if the tool was marked or started, or
+//     may have been let through by an earlier claim. It is error if the call ended
+//     the run itself, else not_executed with the end's code or type. The tool does
 //     not run, nor does AfterToolExecute.
-//   - M#, the run's own input, when the run never began; before it the record that
-//     takes back what the input supersedes. A person finds what they said.
-//   - M#, an assistant message with what the model had said of a turn that is not
-//     committed: of a cancelled or superseded run alone, only by the process that
+//   - M#, the run's own input, when the run never started; before it the record
+//     that supersedes what the input replaces. A person finds their own message.
+//   - M#, an assistant message with the model's words of a turn that is not
+//     committed: only of a cancelled or superseded run, only by the process that
 //     heard it, and only if the turn did not read steered input too.
-//   - M#, a step record with what RunEnd changed, and what the settled calls had
-//     asked for. RunEnd sees the real termination. The third claim of the closing
-//     run skips it, since a hook may be what ends the process, and R# says so.
+//   - M#, a step record with the changes of RunEnd, and the requests of the settled
+//     calls. RunEnd sees the real termination. The third claim of the closing run
+//     skips it, since a hook may be what ends the process, and R# records that.
 //   - R#<run>: done, termination, time, steps and usage, and as the response the
 //     run's last text.
 //   - The head: no run, no claim, no inbox. The first entry of unread input becomes
 //     a dispatch, with a pointer N# from its run's id; the rest is its inbox.
 //
 // An end that is final with the first write has written the same: no call is open,
-// the turn or the input is in that commit, and R# says done instead of how it will
-// end. RunEnd has nobody to hear it.
+// the turn or the input is in that commit, and R# is done instead of recording how
+// it will end. RunEnd has no listener.
 //
-// Where the store refuses what the end adds as too large, it takes a smaller form
-// ([thread.Form], forms.go), under the next fence; R#'s ending says which, and a claim that
-// takes over takes none larger.
+// If the store refuses the records of the end as too large, the end takes a smaller
+// form ([thread.Form], forms.go), under the next fence. R#'s ending names the form,
+// and a claim that takes over takes none larger.
 //
-// A run that nobody can read any more ends all the same: its calls have no names
-// then, and its hooks are not asked.
+// A run that can no longer be read ends anyway: its calls have no names then, and
+// its hooks do not run.
 //
 // An entry that ended with a cancel or an interrupt has A#<id>#ended, put with the
 // first write by the mailbox; one that a step had read has A#<id>#read, put with
 // that step's commit.
 //
 // So a cancelled run writes: A#<id>#ended for each unread entry, with the closing
-// head; results for the open calls, the own input or the last words, RunEnd's
-// step record, R# with the termination cancelled; the head without the run. Then
-// come the effects of calls that are done with this write, those of RunEnd, and
-// the events step_end and run_finish.
+// head; results for the open calls, the own input or the last words, RunEnd's step
+// record, R# with the termination cancelled; the head without the run. Then come
+// the effects of calls that are done with this write, those of RunEnd, and the
+// events step_end and run_finish.
 //
-// Who reads it: M# the next run's model and whoever lists the thread's messages; R#
-// status reads and a stream that comes late, which ends by it; A# the status of an
-// input that never became a message; the head whoever claims the thread next.
+// The readers: of M# the next run's model and clients that list the thread's
+// messages; of R# status reads and a stream that comes late, which ends by it; of
+// A# the status of an input that never became a message; of the head the next claim
+// of the thread.
 //
 // How it can be repeated: a crash before CommitClose repeats 2. Results are
-// adopted, messages have the ids of their places, and R# is rewritten, so that
-// nothing shows the repetition but RunEnd, which can run once for the step that came
-// to the end and twice for claims after it. A claim that is given back behind RunEnd
-// stores what that changed, and the next one does not run it again. An end that the step came to stands in
-// R# as ending{closing version, termination} with the first write, and counts if
-// the head has that closing version: R# of a refused write names another.
-// thread.CommitStep, thread.CommitClose and Head.beginClosing are the head's side of it.
+// adopted, messages have the ids of their places, and R# is rewritten. So only
+// RunEnd shows the repetition: it can run once for the step that reached the end
+// and twice for claims after it. A claim that is released after RunEnd stores the
+// changes of RunEnd, and the next one does not run it again. An end that the step
+// reached is in R# as ending{closing version, termination} with the first write. It
+// counts if the head has that closing version: R# of a refused write names another.
+// thread.CommitStep, thread.CommitClose and Head.beginClosing are the head's side
+// of it.
 
-// fail ends the run with an error: its own input stays, everything else that
-// this step said is void. What was steered to the run is not read either, it
-// becomes the next run. Results that tools came to are stored first, whatever
-// the failure was. The head does not advance over a round: it is the close that takes
-// what its calls have changed.
+// fail ends the run with an error: its own input stays, everything else of this
+// step is void. Input that was steered to the run is not read either, it becomes
+// the next run. Results of tools are stored first, for every failure. The head does
+// not advance over a round: the close takes over the changes of its calls.
 func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (Stepped, error) {
 	if t.Type == core.TerminationError {
 		m.holder.warn(ctx, "run ends with an error", append([]any{"code", t.Code, "detail", t.Detail}, failure(cause)...)...)
@@ -133,7 +135,7 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 	m.base.record = p.run
 	m.holder.account.Report(p.settled)
 	if result.Outcome == thread.Close {
-		m.unsaid = nil // what it was asked is settled
+		m.unsaid = nil // its request is settled
 		return m.closeRun(ctx)
 	}
 	m.releaseSlot(ctx)
@@ -169,7 +171,7 @@ func (m *machine) commitFailure(ctx context.Context, t *core.Termination, at int
 }
 
 // closeRun writes what a closing run still owes, and makes its end final. The head
-// is read again: the write that began to close may be somebody else's, and its
+// is read again: the write that started the close may be another process's, and its
 // reason and version decide which ending counts. Each part can be repeated by
 // another claim; RunEnd is the only one whose repetition shows.
 func (m *machine) closeRun(ctx context.Context) (Stepped, error) {
@@ -184,7 +186,8 @@ func (m *machine) closeRun(ctx context.Context) (Stepped, error) {
 	if head.Claim.Fence != m.holder.fence() || head.Run.Status != thread.Closing {
 		return Stepped{}, thread.ErrFenced
 	}
-	// From here on the step stands where the close begins, whoever began it.
+	// From here on the step's head is the closing one, for every process that
+	// started the close.
 	m.holder.head = head
 	if err := m.base.learn(ctx, &m.holder); err != nil {
 		return Stepped{}, err
@@ -229,7 +232,8 @@ func (m *machine) fit(ctx context.Context, t *core.Termination, settled draft) e
 	if m.form < thread.FormStateless {
 		return nil
 	}
-	// RunEnd has run, and is not asked again for less; its effects stand.
+	// RunEnd has run, and does not run again for a smaller form; its effects
+	// remain.
 	settled.effects, settled.at = m.draft.effects, m.draft.at
 	m.draft = settled
 	m.draft.patches = nil
@@ -267,9 +271,9 @@ func (m *machine) closeRound(ctx context.Context, t *core.Termination) error {
 	return m.tools.closeCalls(ctx, before, how)
 }
 
-// lastWords takes into the draft what was said and not committed: the input of
-// a run that never began, and, when a person ended the run, what its model had
-// said of its last turn.
+// lastWords takes uncommitted messages into the draft: the input of a run that
+// never started, and, when a person ended the run, the words of its model's last
+// turn.
 func (m *machine) lastWords(ctx context.Context, t *core.Termination) error {
 	stays := false // what the input supersedes
 	if m.holder.head.Run.Cursor == thread.CursorStart {

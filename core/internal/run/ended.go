@@ -7,7 +7,7 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 )
 
-// An error says what becomes of the run: an ended one that it is over, one of
+// An error decides the fate of the run: an ended one that it is over, one of
 // thread's that the claim or the run is, any other that the step is tried again.
 // Code of users never chooses: hooks, gates and fatal tools come through endWith.
 
@@ -25,8 +25,8 @@ func (e *ended) Unwrap() error { return e.cause }
 // anything.
 func endWith(code string, cause error) error { return endAt(code, "", cause) }
 
-// endAt is endWith that says where it happened, to clients and to the log; empty: the code
-// says that.
+// endAt is endWith with the place of the error, for clients and the log; empty: the
+// code names the place.
 func endAt(code, where string, cause error) error {
 	t := core.Termination{Type: core.TerminationError, Code: code, Detail: detail(code, where, cause)}
 	if where != "" {
@@ -38,14 +38,14 @@ func endAt(code, where string, cause error) error {
 // failure is what a log line says of an error: of a panic, where it was too.
 func failure(err error) []any { return env.ErrorAttrs(err) }
 
-// ending is how a step's run goes on: not at all when it has a termination.
+// ending is how a step's run continues: not at all when it has a termination.
 type ending struct {
 	termination *core.Termination
-	natural     bool // the model came to an end by itself: unread input makes it go on
+	natural     bool // the model reached the end by itself: unread input makes the run continue
 }
 
-// naturalEnd is the end of a run whose model came to one by itself. A turn that
-// was cut short says so in the code: to a client it reads like any other.
+// naturalEnd is the end of a run whose model ended it by itself. If the turn was
+// cut short, the code has the reason: to a client it reads like any other.
 func naturalEnd(turn core.Message) *core.Termination {
 	end := &core.Termination{Type: core.TerminationNatural}
 	switch turn.StopReason {

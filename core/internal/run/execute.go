@@ -16,11 +16,11 @@ import (
 // watch's look at the head every 2 s it lets a cancelled run end within 5 s.
 const abandonAfter = 2 * time.Second
 
-// errExited is what a tool came to that ended its goroutine instead of returning.
+// errExited is the outcome of a tool that ended its goroutine instead of returning.
 var errExited = errors.New("the tool ended its goroutine")
 
-// attempt is one run of a tool. Whoever waits for it may have to leave it behind,
-// and reads result and err after done is closed, or never.
+// attempt is one run of a tool. The waiting goroutine may have to abandon it, and
+// reads result and err after done is closed, or never.
 type attempt struct {
 	parts    *parts
 	done     chan struct{} // nil: news tells that the tool has returned, see awaitTool
@@ -29,19 +29,19 @@ type attempt struct {
 	err      error
 }
 
-// runTool runs the tool of call i and waits for it: until it returns, or, when
-// its context ends, for abandonAfter more. What it returns by then counts,
+// runTool runs the tool of call i and waits for it: until it returns, or, when its
+// context ends, for abandonAfter more. A result that it returns by then counts,
 // however late.
 //
-// A tool whose own timeout is over comes to an error result, of status unknown if
-// it was left behind. When the step's context ended, and the tool gave up or was
-// left behind, the error wraps the context's cause: there is no result, and
-// another delivery, or the close, decides about the call. Any other error is one
-// that the tool made fatal, or the store's that could not read or keep a part.
+// A tool whose own timeout is over gets an error result, of status unknown if it
+// was abandoned. If the step's context ended, and the tool gave up or was
+// abandoned, the error wraps the context's cause: there is no result, and another
+// delivery, or the close, decides about the call. Any other error is one that the
+// tool made fatal, or the store's that could not read or keep a part.
 //
-// Here alone core does not always wait for what it started. A tool that was left
-// behind reaches nothing of the step: it has the call by value, a context that is
-// over, and parts that refuse it.
+// Here alone core does not always wait for what it started. An abandoned tool
+// reaches nothing of the step: it has the call by value, a context that is over,
+// and parts that refuse it.
 func (h *holder) runTool(ctx context.Context, t tool.Tool, call tool.Call, kept *parts) (tool.Result, error) {
 	timeout := t.Spec().Timeout
 	within, cancel := ctx, context.CancelFunc(func() {})
@@ -65,9 +65,9 @@ func (h *holder) runTool(ctx context.Context, t tool.Tool, call tool.Call, kept 
 	h.env.Start(func() {
 		defer h.shared.news.returned(a)
 		defer func() {
-			// The one who ends the parts second knows that the other was first: either
-			// the tool was left behind, or awaitLate came too late.
-			if !a.parts.end() { // it was left behind
+			// The second one to end the parts knows that the other was first:
+			// either the tool was abandoned, or awaitLate came too late.
+			if !a.parts.end() { // the tool was abandoned
 				h.s.abandoned.Add(-1)
 			}
 		}()
@@ -89,9 +89,10 @@ func (h *holder) runTool(ctx context.Context, t tool.Tool, call tool.Call, kept 
 	return tool.Result{}, fmt.Errorf("tool %s was left behind: %w", call.Name, context.Cause(ctx))
 }
 
-// growStack gives a new goroutine the stack that a tool usually needs, at once. It
-// would come to it by doubling two or three times, and each time copy every frame that
-// it has by then: a twentieth of what a run of two steps costs.
+// growStack immediately gives a new goroutine the stack that a tool usually needs.
+// The goroutine would otherwise double its stack two or three times, and each time
+// copy every frame that it has by then: a twentieth of the cost of a run of two
+// steps.
 //
 //go:noinline
 func growStack(at int) byte {
@@ -100,8 +101,8 @@ func growStack(at int) byte {
 }
 
 // awaitTool waits until the tool has returned or ctx ends, whose cause it then
-// returns. In the step's own goroutine, which it is in a sequential round, it emits
-// meanwhile what the tool shows.
+// returns. In a sequential round it runs in the step's own goroutine, and emits the
+// tool's reports while it waits.
 func (h *holder) awaitTool(ctx context.Context, a *attempt) error {
 	if a.done != nil {
 		return h.env.Wait(ctx, a.done)
@@ -115,12 +116,12 @@ func (h *holder) awaitTool(ctx context.Context, a *attempt) error {
 		if ctx.Err() != nil { // a tool that never stops showing would outlast any wait
 			return context.Cause(ctx)
 		}
-		_ = h.env.Wait(ctx, changed) // looked at again, together with what was shown
+		_ = h.env.Wait(ctx, changed) // looked at again, together with the reports
 	}
 }
 
-// awaitLate gives a tool whose context has ended its last time, and reports
-// whether it has returned. If not, it is left behind for good.
+// awaitLate gives a tool whose context has ended its last time, and reports whether
+// it has returned. If not, it is abandoned permanently.
 func (h *holder) awaitLate(ctx context.Context, a *attempt) (returned bool) {
 	free := context.WithoutCancel(ctx)
 	late, cancel := h.env.WithTimeout(free, abandonAfter)
@@ -145,8 +146,8 @@ func (h *holder) noteDropped(ctx context.Context, kept *parts) {
 	}
 }
 
-// outcome is what a tool that has returned came to. timedOut says that one which gave up did
-// so because its own timeout was over.
+// outcome is the result of a tool that has returned. timedOut means that a tool
+// which gave up did so because its own timeout was over.
 func (a *attempt) outcome(call tool.Call, timedOut bool, timeout time.Duration) (tool.Result, error) {
 	failure := a.parts.failed()
 	switch {

@@ -10,12 +10,12 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 )
 
-// failedActions is where a run's failed actions stand in its state.
+// failedActions is the place of a run's failed actions in its state.
 var failedActions = state.KeyPath{Scope: engine.FailedScheduledActions.Scope, Name: engine.FailedScheduledActions.Name}.String()
 
-// warnOfFailedActions logs the scheduled actions whose failure was just committed. An
-// action that fails ends nothing: a context message with a wrong target, say, would
-// be missed by nobody but the model. It is read off the patches, so that a step
+// warnOfFailedActions logs the scheduled actions whose failure was just committed.
+// An action that fails ends nothing: only the model would notice, for example, a
+// context message with a wrong target. It is read off the patches, so that a step
 // without a failure pays nothing for it.
 func warnOfFailedActions(ctx context.Context, log *logger, committed []thread.Entry) {
 	for _, entry := range committed {

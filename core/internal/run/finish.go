@@ -18,9 +18,9 @@ func (m *machine) finishStep(ctx context.Context, end ending) (Stepped, error) {
 	return m.commitStep(ctx, end)
 }
 
-// commitStep makes commit B, and goes on from what the head has made of it. The results
-// go before the step record, in the order of the log; those that were put alone are left
-// out.
+// commitStep makes commit B, and continues from the head that results from it. The
+// results go before the step record, in the order of the log; those that were put
+// alone are omitted.
 func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 	w := &stepWrite{natural: end.natural, listens: m.base.listens(), recorded: m.base.recorded, done: m.holder.allDone(), lacks: m.holder.lacks, keep: m.holder.keep}
 	if r := m.tools.known(); r != nil {
@@ -36,8 +36,8 @@ func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 	w.log, w.run = newLogPart(&m.holder, &m.draft), newRunPart(&m.holder, &m.base, &m.draft, end.termination, m.form, at)
 	w.lease, w.followed = m.holder.lease.Milliseconds(), m.holder.shared.chunks.Followed()
 	p, result, err := m.save(ctx, w)
-	// What the step has come to stands whole or not at all: where it is not its record of
-	// the run that is too large, the run fails instead.
+	// The outcome of the step is stored whole or not at all: if it is not its
+	// record of the run that is too large, the run fails instead.
 	for again := end.termination != nil; again; {
 		if again, err = m.shrinks(ctx, err, thread.FormCut); again {
 			w.run.form = m.form
@@ -53,11 +53,12 @@ func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 	return m.stepped(ctx, result)
 }
 
-// stepped is what follows commit B: the reader first, then effects, then the
-// cache of the state, whose loss costs nothing. The slot is released before a reader
-// hears of the end, so that whoever begins the next run at that finds it free. Nothing of
-// this fails the step: what the commit handed on may be under way in another process by
-// now. A run that still owes something to its end is closed by this claim.
+// stepped follows commit B: the reader first, then effects, then the cache of the
+// state, whose loss costs nothing. The slot is released before a reader receives
+// the end, so that a client that then starts the next run finds it free. Nothing of
+// this fails the step: the work that the commit handed on may be under way in
+// another process by now. A run that still owes something to its end is closed by
+// this claim.
 func (m *machine) stepped(ctx context.Context, result thread.Result) (Stepped, error) {
 	if m.tools != nil {
 		m.tools.round.allStored()
@@ -78,6 +79,6 @@ func (m *machine) stepped(ctx context.Context, result thread.Result) (Stepped, e
 	if result.Outcome == thread.Close {
 		return m.closeRun(ctx)
 	}
-	m.base.storeSnapshot(ctx, &m.holder) // last: the claim may be gone, and whoever has it needs none of this
+	m.base.storeSnapshot(ctx, &m.holder) // last: the claim may be gone, and its next holder needs none of this
 	return m.holder.handedOn(result.Outcome), nil
 }

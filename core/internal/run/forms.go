@@ -9,8 +9,9 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// A store may refuse what the end of a run is to store as too large: the response beside
-// the request, the state that several results make together, what RunEnd adds. The end
+// A store may refuse the records of a run's end as too large: the response and the
+// request together, the state that several results make together, the additions of
+// RunEnd. The end
 // then takes the next smaller form ([thread.Form]), under the next fence, since an earlier
 // attempt may have left other bytes. The last form fits into every store, so that no run
 // keeps closing for its size.
@@ -19,7 +20,7 @@ import (
 // again in a smaller form, the smallest of which is last. If not, it returns the failure. One
 // that has succeeded, nil, is not.
 func (m *machine) shrinks(ctx context.Context, failure error, last thread.Form) (again bool, err error) {
-	if !errors.Is(failure, store.ErrTooLarge) || m.form >= last { // the head has a limit of its own
+	if !errors.Is(failure, store.ErrTooLarge) || m.form >= last { // the head has a separate limit
 		return false, failure
 	}
 	m.form++
@@ -30,8 +31,8 @@ func (m *machine) shrinks(ctx context.Context, failure error, last thread.Form) 
 	return true, nil
 }
 
-// formOf is the form that a claim before this one came to for the end that the head says;
-// FormWhole if none did.
+// formOf is the form that a previous claim took for the end in the head; FormWhole
+// if none did.
 func formOf(record *thread.RunRecord, head *thread.Head) thread.Form {
 	if e := head.Ending(record); e != nil {
 		return e.Form
@@ -47,7 +48,7 @@ func (m *machine) cutMessages() {
 	}
 	for i := range m.draft.entries {
 		e := &m.draft.entries[i]
-		payload, _ := m.holder.records.EncodeEntry(e) // of one that cannot be encoded the write says so
+		payload, _ := m.holder.records.EncodeEntry(e) // if it cannot be encoded, the write reports that
 		if len(payload) <= thread.MinPayload || e.Message == nil || e.Message.ToolResult != nil {
 			continue
 		}

@@ -18,14 +18,16 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// gates ask whether a call may run: its decision, if it waited for one, its arguments, the
-// plugins' gates, and BeforeToolExecute. They change no call of the round and store nothing,
-// but say what was found: whoever asks them writes it down. So they can be asked once more
-// about a call that has its result, for what its hooks change alone (see line).
+// gates check whether a call may run: its decision, if it waited for one, its
+// arguments, the plugins' gates, and BeforeToolExecute. They change no call of the
+// round and store nothing, but return their findings, which the caller writes down.
+// So they can run once more for a call that has its result, only for the changes of
+// its hooks (see line).
 type gates struct{ round *round }
 
-// admission is what the checks and gates say of a call. It is one of three: the call has
-// come to its end, it is to wait for a decision, or, with neither, its tool may run.
+// admission is the verdict of the checks and gates on a call. It is one of three:
+// the call has its outcome, it is to wait for a decision, or, with neither, its
+// tool may run.
 type admission struct {
 	task   *task // the call as far as it came; nil with an end
 	end    *conclusion
@@ -35,16 +37,17 @@ type admission struct {
 // admit takes call i through its checks and gates.
 //
 // Only the scheduler calls it, for one call at a time, though siblings' tools may
-// run meanwhile: gates see the draft's snapshot, which no tool changes before the
-// merge, and need not be safe for concurrent use.
+// run at the same time: gates see the draft's snapshot, which no tool changes
+// before the merge, and need not be safe for concurrent use.
 func (g *gates) admit(ctx context.Context, i int) (a admission, err error) {
 	r := g.round
 	call := r.turn.ToolCalls[i]
 	t := &task{index: i, at: r.timeOf(InstantAsked, i, 0), call: call, snapshot: r.draft.snapshot, began: r.draft.snapshot.Revision()}
 	switch r.holder.head.Run.Calls[i] {
 	case thread.CallRunning:
-		// An earlier claim has marked it: this one asks only about calls without a
-		// task, and gives a task to what it starts. What became of it is not known.
+		// An earlier claim has marked it: this one looks only at calls without a
+		// task, and gives a task to what it starts. The outcome of the first start
+		// is not known.
 		a.end = &conclusion{result: synthetic(core.ResultUnknown, "outcome unknown: the tool may have run, and it must not run twice")}
 		return a, nil
 	case thread.CallResuming, thread.CallCancelling:
@@ -58,11 +61,12 @@ func (g *gates) admit(ctx context.Context, i int) (a admission, err error) {
 	return g.gate(ctx, t)
 }
 
-// refuse gives a call that no gate is asked about its result: its tool does not
-// exist or its arguments are invalid; nil: they are to be asked. A person would otherwise be
-// asked to approve what cannot run. It looks again at a call that goes on after a decision:
-// the tool may be gone since, and the arguments may be the person's. A tool that the build
-// which called the model had may be in another build still, which is waited for.
+// refuse returns the result of a call that needs no gate: its tool does not exist
+// or its arguments are invalid; nil: the gates decide. An approver would otherwise
+// be asked to approve a call that cannot run. It checks a call again that continues
+// after a decision: the tool may be gone since, and the arguments may be the
+// person's. A tool that the build which called the model had may be in another
+// build still; then the run waits for that build.
 func (g *gates) refuse(ctx context.Context, t *task) (*conclusion, error) {
 	r := g.round
 	found := r.draft.tool(r.base.agent, t.call.Name)
@@ -82,7 +86,7 @@ func (g *gates) refuse(ctx context.Context, t *task) (*conclusion, error) {
 		t.tool = ready
 		return nil, nil
 	}
-	// Execute says what is wrong with them, and does not run the tool: it checks them
+	// Execute reports the error in them, and does not run the tool: it checks them
 	// again. That costs a second check for calls that fail it, and for no others.
 	result, err := toolrun.Execute(ctx, found, g.toolCall(t))
 	if err != nil {
@@ -108,8 +112,8 @@ func (g *gates) gate(ctx context.Context, t *task) (admission, error) {
 	return admission{task: t}, nil
 }
 
-// endedBy is what a call comes to that its gates do not let through to its tool, but block,
-// or give a result.
+// endedBy is the outcome of a call that its gates block or give a result, instead
+// of letting it through to its tool.
 func endedBy(verdict plugin.Verdict, t *task) *conclusion {
 	end := conclusion{hooks: t.hooks, decision: t.decision}
 	if verdict.Block {
@@ -147,8 +151,8 @@ func (g *gates) askGates(ctx context.Context, t *task) (plugin.Verdict, error) {
 	return verdict, nil
 }
 
-// approvalOf is what a person is asked before a tool runs; empty: nothing, or there is no
-// tool.
+// approvalOf is the question to the approver before a tool runs; empty: no
+// question, or no tool.
 func approvalOf(t tool.Tool) string {
 	if t == nil {
 		return ""
@@ -156,9 +160,9 @@ func approvalOf(t tool.Tool) string {
 	return t.Spec().Approval
 }
 
-// beforeTools runs BeforeToolExecute for calls that are about to start, side by
-// side: each works on its own task and reads only what of the step does not
-// change meanwhile. It returns the first error in call order, with the call.
+// beforeTools runs BeforeToolExecute for calls that are about to start,
+// concurrently: each works on its own task and reads only parts of the step that do
+// not change in that time. It returns the first error in call order, with the call.
 //
 // The first call's hooks run in this goroutine, so that a round of one call starts
 // none. An error of one call does not cut the others short: which error ends the
@@ -189,11 +193,11 @@ func (g *gates) beforeTools(ctx context.Context, ready []*task) (index int, err 
 	return 0, nil
 }
 
-// share decides whether the actions that wait for BeforeToolExecute are this call's to
-// run. Calls that begin on the same snapshot all see them there; they are the first
-// one's, and those of any other as soon as that has been merged. Whose they were is
-// told by the result that another claim has stored, too. behind says that the call is
-// asked behind the line, where those of the calls in it are gone.
+// share decides whether this call runs the actions that wait for BeforeToolExecute.
+// Calls that start on the same snapshot all see them there; they belong to the
+// first one, and to any other as soon as that has been merged. The stored result of
+// another claim also shows which call had them. behind means that the call is
+// judged after the line, where the actions of the calls in it are gone.
 func (g *gates) share(t *task, behind bool) {
 	r := g.round
 	from := r.draft.snapshot

@@ -21,10 +21,10 @@ const (
 	schemaPause = 30 * time.Second       // before a newer program is looked for
 )
 
-// giveBack gives up the claim after an error: at once when the time was over,
-// after a pause when something failed. What was stored stays, and its calls are
-// done. A claim that is lost, or whose commit was applied by a lost write, has
-// nothing to give back.
+// giveBack releases the claim after an error: immediately when the time was over,
+// after a pause when something failed. Stored results stay, and their calls are
+// done. If the claim is lost, or its commit was applied by a lost write, there is
+// nothing to release.
 func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 	switch {
 	case errors.Is(cause, thread.ErrDeleted):
@@ -36,12 +36,12 @@ func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 	case errors.Is(cause, thread.ErrApplied):
 		return Stepped{}, cause
 	}
-	// Asked before detached makes a context of its own.
+	// Checked before detached makes a separate context.
 	over, late := ctx.Err() != nil, errors.Is(context.Cause(ctx), context.DeadlineExceeded)
 	ctx, cancel := m.holder.detached(ctx)
 	defer cancel()
-	// Results first: a nack says which calls are done, and what it does not say runs
-	// again. One that cannot be stored does not stop the nack.
+	// Results first: a nack lists the calls that are done, and a call that it does
+	// not list runs again. One that cannot be stored does not stop the nack.
 	if err := m.tools.known().storeResults(ctx); stops(err) {
 		return Stepped{}, gone(err, cause)
 	}
@@ -51,7 +51,7 @@ func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 	kind, at := m.holder.nackKind(cause, over, late)
 	pause := time.Duration(max(0, at-m.holder.env.Millis())) * time.Millisecond
 	level := slog.LevelWarn
-	if kind == thread.NackGiven || kind == thread.NackLacks { // it goes on elsewhere, as it should: a host that stops says it of each of its runs
+	if kind == thread.NackGiven || kind == thread.NackLacks { // it continues elsewhere, as it should: a host that stops logs it for each of its runs
 		level = slog.LevelInfo
 	}
 	said := slices.Concat(m.holder.log.attrs(), []any{"kind", kind.String(), "pause", pause}, failure(cause))
@@ -81,8 +81,9 @@ func (m *machine) nack(ctx context.Context, kind thread.NackKind, at int64) erro
 	return err
 }
 
-// gone joins what kept a step from giving its claim back with why it gave it back. Of a
-// thread that was deleted there is nothing to give: whoever asks reads of a lost claim.
+// gone joins the error that kept a step from releasing its claim with the reason
+// for the release. For a thread that was deleted nothing remains to release: the
+// caller receives a lost claim.
 func gone(err, cause error) error {
 	if errors.Is(err, thread.ErrDeleted) {
 		err = errors.Join(thread.ErrFenced, err)
@@ -90,10 +91,10 @@ func gone(err, cause error) error {
 	return errors.Join(err, cause)
 }
 
-// nackKind says whether a failure counts as an attempt, and when to try again.
-// Attempts judge the run, never the host: what says nothing about the run (a
-// stop, an edited input, a record that only a newer program reads, a tool that only
-// another build has) is not counted, however often it happens.
+// nackKind decides whether a failure counts as an attempt, and when to try again.
+// Attempts judge the run, never the host. A failure that is no evidence against the
+// run (a stop, an edited input, a record that only a newer program reads, a tool
+// that only another build has) is not counted, however often it happens.
 func (h *holder) nackKind(cause error, over, late bool) (kind thread.NackKind, at int64) {
 	var again *inference.RetryError
 	var lacks *lacking
@@ -119,14 +120,14 @@ func (h *holder) nackKind(cause error, over, late bool) (kind thread.NackKind, a
 	return thread.NackFailed, h.env.Millis() + delay.Milliseconds()
 }
 
-// chargeUnlogged charges the turn that is begun and that no log will have, before the write
-// by which the run ends or its claim is given back. seq is where the log ends.
+// chargeUnlogged charges the started turn that no log will have, before the write
+// by which the run ends or its claim is released. seq is where the log ends.
 func (m *machine) chargeUnlogged(ctx context.Context, seq uint64) error {
 	return m.holder.account.Void(ctx, m.unsaid.Spent(), seq)
 }
 
-// chargeLost does it for a claim that is lost, to another or since the thread is deleted:
-// no write of it follows. What cannot be counted is lost with it.
+// chargeLost does it for a claim that is lost, to another or since the thread is
+// deleted: no write of it follows. Usage that cannot be counted is lost with it.
 func (m *machine) chargeLost(ctx context.Context) {
 	if m.unsaid == nil || m.holder.account.Charged() { // a context would be for nothing
 		return

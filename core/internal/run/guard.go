@@ -15,13 +15,13 @@ import (
 const maxRemedies = 4
 
 // A step goes wrong in one of four ways, which this file chooses between: stop
-// without a word (the claim is another's), close (the run was ended from outside),
-// fail (no second try can mend it), give back (everything else).
+// silently (the claim is another's), close (the run was ended from outside), fail
+// (another attempt cannot succeed), release (everything else).
 
-// run guards the step with a watch on the head and turns what goes wrong into
-// the right end. A remedy is work like any other and is watched, too: a run that
-// fails may be cancelled while it does, and a close may lose its claim. It gets
-// a context of its own when the step's is over.
+// run guards the step with a watch on the head and turns an error into the right
+// end. A remedy is work like any other and is watched, too: a run that fails may be
+// cancelled while it does, and a close may lose its claim. It gets a separate
+// context when the step's is over.
 func (m *machine) run(ctx context.Context) (Stepped, error) {
 	defer func() {
 		if err := m.holder.shared.chunks.Err(); err != nil {
@@ -34,8 +34,8 @@ func (m *machine) run(ctx context.Context) (Stepped, error) {
 		m.holder.last = deadline.Add(afterDeadline)
 	}
 	stepped, err := m.holder.watched(ctx, m.work)
-	// A remedy may fail in its turn, and need another: fail meets a cancel, a close
-	// finds that its claim is lost. The claim is given back when none is left.
+	// A remedy may itself fail, and need another: fail meets a cancel, a close
+	// finds that its claim is lost. The claim is released when none is left.
 	for remedies := 0; err != nil; remedies++ {
 		remedy := m.remedy(ctx, err)
 		if remedy == nil || remedies == maxRemedies {
@@ -45,16 +45,16 @@ func (m *machine) run(ctx context.Context) (Stepped, error) {
 		stepped, err = m.holder.watched(free, remedy)
 		cancel()
 	}
-	if stepped.Outcome == thread.Continue { // what was told since the commit is the next step's
+	if stepped.Outcome == thread.Continue { // news since the commit is the next step's
 		m.holder.hearHead()
 		stepped.Head = m.holder.head
 	}
 	return stepped, nil
 }
 
-// work is what there is to do under the claim as it was found, if it still stands: one
-// of which the process has heard when its lease was over is another's, perhaps. Nothing
-// is asked of anybody before that is known, no model above all.
+// work is the work under the claim as it was found, if the claim still holds: if
+// the process learned of it when its lease was over, it may be another's. No code
+// runs before that is known, above all no model.
 func (m *machine) work(ctx context.Context) (Stepped, error) {
 	if m.holder.head.Claim.Lease < m.holder.env.Millis() {
 		if err := m.holder.refence(ctx, m.holder.head); err != nil {
@@ -70,10 +70,10 @@ func (m *machine) work(ctx context.Context) (Stepped, error) {
 	return m.advance(ctx)
 }
 
-// remedy is what to do about an error but giving the claim back; nil: nothing.
-// The order matters: a lost claim beats everything, an end from outside beats a
+// remedy is the treatment of an error other than releasing the claim; nil: none.
+// The order matters: a lost claim beats everything. An end from outside beats a
 // failure of the step (a person's cancel makes a model call fail), and a failure
-// that says how the run ends beats the clock.
+// that has an end for the run beats the clock.
 func (m *machine) remedy(ctx context.Context, err error) func(context.Context) (Stepped, error) {
 	fail := func(t core.Termination) func(context.Context) (Stepped, error) {
 		if m.holder.head.Run.Status == thread.Closing {
@@ -84,10 +84,10 @@ func (m *machine) remedy(ctx context.Context, err error) func(context.Context) (
 	var end *ended
 	var lacks *lacking
 	switch {
-	case errors.Is(err, thread.ErrFenced), errors.Is(err, thread.ErrDeleted), errors.Is(err, thread.ErrApplied): // there is nothing left to do
+	case errors.Is(err, thread.ErrFenced), errors.Is(err, thread.ErrDeleted), errors.Is(err, thread.ErrApplied): // nothing remains to be done
 	case errors.Is(err, thread.ErrClosing), errors.Is(err, thread.ErrSuperseded):
 		return m.closeRun
-	case errors.As(err, &lacks): // given back
+	case errors.As(err, &lacks): // released
 	case errors.As(err, &end):
 		return fail(end.termination)
 	case core.CodeOf(err) == core.CodeCorrupt: // no later claim could read it either
@@ -107,12 +107,13 @@ func (m *machine) progressed() bool {
 // Which pause is waited where: here it is only written into the head, and the
 // mailbox wakes the run when it is over. No process waits.
 
-// Step takes one step of the claimed run and commits it, emitting events as
-// they happen; a nil sink discards them. What Work.Head says already is not announced:
-// whoever listens has been shown it, results of the open round among it, or would be
-// given positions out of their order. An error means that nothing was handed
-// on: store.ErrFenced that a later claim has the run, thread.ErrApplied that
-// the lease decides who goes on, anything else that the store did not take it.
+// Step takes one step of the claimed run and commits it, emitting events as they
+// happen; a nil sink discards them. The events of Work.Head are not emitted: the
+// listener has received them, results of the open round among them, and would
+// otherwise receive positions out of order. An error means that nothing was handed
+// on: store.ErrFenced that a later claim has the run, thread.ErrApplied that the
+// lease decides which worker continues, anything else that the store did not take
+// it.
 func (s *Stepper) Step(ctx context.Context, w Work, sink history.Sink) (Stepped, error) {
 	ctx = core.WithIdentity(ctx, core.Identity{Tenant: w.Key.Tenant, User: w.Head.Owner})
 	m := s.newMachine(w, sink)

@@ -27,18 +27,18 @@ type holder struct {
 	Key       core.ThreadKey
 	id        core.ID         // of the run
 	head      thread.Head     // as this step knows it; the watch may have written newer versions
-	found     thread.Cursor   // where the run stood when the step was called
+	found     thread.Cursor   // the run's cursor when the step was called
 	keep      bool            // see Work.Keep
 	whole     bool            // see Work.Whole
 	proved    func()          // see Work.Proved
 	last      time.Time       // until when there is time to hand back the work; zero: no end
-	events    history.Emitter // to whoever listens to this step
+	events    history.Emitter // to the listener of this step
 	log       logger
-	shared    shared    // with the watch, the tools, and whoever writes or listens in this process
-	moved     bool      // the step made a commit: it is progress, however the step goes on
-	lacks     bool      // this build has not all that the agent names, and goes on without
+	shared    shared    // with the watch, the tools, and code that writes or listens in this process
+	moved     bool      // the step made a commit: it is progress, with any later outcome of the step
+	lacks     bool      // this build lacks a part that the agent names, and continues without
 	stepBegan int64     // when the claim began the step, unix milliseconds: its hooks up to the turn are shown that
-	taken     time.Time // since when this process is at the step; zero: nobody is told
+	taken     time.Time // when this process took up the step; zero: no observer
 
 	profiles state.Profiles // of the run's tenant; nil: the host has none
 
@@ -54,11 +54,12 @@ func (h *holder) fence() uint64 { return h.shared.hold.fence.Load() }
 
 // claims reports whether the head still has the step's claim. A commit whose
 // response was lost may be found applied under a head that another worker has
-// claimed since: what it made visible stands, and who goes on is the other.
+// claimed since: the records that it made visible remain, and the other worker
+// continues.
 func (h *holder) claims() bool { return h.head.Claim.Fence == h.fence() }
 
-// handedOn is how the step ends after a commit that came to an outcome. A caller
-// that would go on under this claim must have it.
+// handedOn is how the step ends after a commit with an outcome. A caller that wants
+// to continue under this claim must have it.
 func (h *holder) handedOn(outcome thread.Outcome) Stepped {
 	if outcome == thread.Continue && !h.claims() {
 		outcome = thread.Yield
@@ -75,7 +76,7 @@ func (h *holder) allDone() []thread.CallStatus {
 	return calls
 }
 
-// hearHead goes on from the head that the watch has seen, if it is newer than the
+// hearHead continues from the head that the watch has seen, if it is newer than the
 // step's own: with decisions that came while siblings ran. It is the same claim's,
 // or the watch would have stopped the step.
 func (h *holder) hearHead() {
@@ -84,7 +85,7 @@ func (h *holder) hearHead() {
 	}
 }
 
-// proves tells whoever waits for it that the run has made progress.
+// proves notifies waiting code that the run has made progress.
 func (h *holder) proves() {
 	if h.proved != nil {
 		h.proved()
@@ -103,10 +104,10 @@ func (h *holder) complain(ctx context.Context, text string, attrs ...any) {
 // own time is over.
 const afterDeadline = 4 * time.Second
 
-// detached returns a context for storing what is done and handing back the rest
-// when ctx is over, or ends meanwhile. The step's deadline lies five seconds
+// detached returns a context for storing finished work and handing back the rest
+// when ctx is over, or ends in that time. The step's deadline lies five seconds
 // before the invocation's, of which this takes four. A host that stops waits as
-// long; while it does not, the work goes on under ctx, so that the stop is seen.
+// long; while it does not, the work continues under ctx, so that the stop is seen.
 func (h *holder) detached(ctx context.Context) (context.Context, context.CancelFunc) {
 	late := errors.Is(context.Cause(ctx), context.DeadlineExceeded)
 	if !h.last.IsZero() && (late || ctx.Err() == nil) {

@@ -12,13 +12,13 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 )
 
-// hooks calls the code of an agent's plugins, for one step. It changes nothing: a caller
-// says what hooks are shown, and merges what they have come to.
+// hooks calls the code of an agent's plugins, for one step. It changes nothing: a
+// caller chooses what hooks see, and merges their outcome.
 //
-// An error of a hook ends the run, since the hook would fail again; unless the context is
-// over, which is not the hook's fault: then the error is the context's cause. A hook that
-// fails while the context ends may have failed for another reason; the next claim calls it
-// again and sees.
+// An error of a hook ends the run, since the hook would fail again; unless the
+// context is over, which is not the hook's fault: then the error is the context's
+// cause. A hook that fails while the context ends may have failed for another
+// reason; the next claim calls it again and sees.
 type hooks struct {
 	engine *engine.Engine // nil: the agent is not known, and no plugin listens
 	env    *env.Env
@@ -26,7 +26,7 @@ type hooks struct {
 	failed *atomic.Int64 // effects that have failed in this process
 	acts   bool          // effects run; false in a replay, where they have happened, and without an engine
 
-	// What every hook of the run may read, whenever it is called: see [plugin.Context].
+	// Values that every hook of the run may read at any time: see [plugin.Context].
 	thread   core.ThreadKey
 	user     string
 	run      core.ID
@@ -89,8 +89,8 @@ func (h *hooks) refused(ctx context.Context, v view, m engine.Moment) (state.Com
 }
 
 // act runs effects after a write. They may take as long as the process of the claim's holder
-// has: neither a lost claim nor a cancel ends their context, since what was
-// committed stands, and no other process acts on it. Failures are logged, one line each, and
+// has: neither a lost claim nor a cancel ends their context, since the commit
+// remains, and no other process acts on it. Failures are logged, one line each, and
 // counted; nothing else depends on them, for the same reason.
 func (h *hooks) act(ctx context.Context, claim *holder, v view, m engine.Moment, effects []state.Effect) {
 	if len(effects) == 0 || !h.acts {

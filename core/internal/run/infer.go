@@ -11,11 +11,11 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
-// What an inference is to the step: it begins with where the thread stands in a pool and how
-// often the model has failed before, asks the prompt for its requests, and leaves a turn in
-// machine.unsaid until a commit has it in the log. Whatever the step comes to instead reads
-// there what it owes: a cancelled run its last words, a nack how often the model has failed,
-// and each of them what was spent.
+// The inference within the step. It starts with the thread's place in a pool and
+// the number of the model's earlier failures, asks the prompt for its requests, and
+// leaves a turn in machine.unsaid until a commit has it in the log. Every other
+// outcome of the step reads there what it owes: a cancelled run its last words, a
+// nack the number of failures, and each of them the usage.
 
 // infer has the model say the step's turn, whose id is given.
 func (m *machine) infer(ctx context.Context, number int, id string) (*core.Message, error) {
@@ -32,7 +32,7 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 	if !h.last.IsZero() {
 		until = h.last.Add(-afterDeadline)
 	}
-	// Kept before anything can fail: a nack says how often the model has.
+	// Kept before anything can fail: a nack stores how often the model has.
 	m.unsaid = inference.New(inference.Step{
 		Key: h.Key, Run: h.id, Number: number, Agent: b.agent, Began: h.stepBegan, Until: until,
 		Circuits: &h.s.circuits, Events: &h.events, Account: &h.account, Prompt: &m.prompt, Claim: claim{h},
@@ -53,13 +53,14 @@ func inferred(err error) error {
 	return endAt(end.Code, end.Where, end.Cause)
 }
 
-// failStep ends a step whose model has failed, in a run that tolerates this: a record
-// of the failure stands where the turn would. Everything else of the step holds, such
-// as its input, what hooks before the inference changed and the phase StepEnd, so that a next
-// step goes on from it and asks the model again, with all its retries.
+// failStep ends a step whose model has failed, in a run that tolerates this: a
+// record of the failure takes the place of the turn. Everything else of the step
+// holds, such as its input, the changes of hooks before the inference and the phase
+// StepEnd. So the next step continues from it and calls the model again, with all
+// its retries.
 //
 // Nothing but commit B makes it visible. A crash before that costs what a crash in
-// any inference does: the next claim makes what is left of the step's model calls.
+// any inference does: the next claim makes the remaining model calls of the step.
 func (m *machine) failStep(ctx context.Context, end *ended) (Stepped, error) {
 	failed := &thread.Failure{
 		Kind: failureKind(end.cause), Text: end.termination.Detail, Calls: int(m.unsaid.Failures()), At: m.holder.saidAt(m.holder.events.Step()),
@@ -85,9 +86,9 @@ func (m *machine) failStep(ctx context.Context, end *ended) (Stepped, error) {
 	return m.finishStep(ctx, ending{termination: verdict})
 }
 
-// void tells a reader that what they were shown of the turn comes to nothing. What
-// follows has the next fence: a client that holds a position in the lost text and
-// reconnects is told the same.
+// void informs a reader that the words of the turn are void. Later words have the
+// next fence: a client that holds a position in the lost text and reconnects learns
+// the same.
 func (m *machine) void(ctx context.Context) error {
 	if !m.holder.events.Told() || !m.unsaid.Shown() {
 		return nil

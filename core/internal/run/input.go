@@ -8,14 +8,15 @@ import (
 )
 
 // Input comes in two ways: a run's own, which a dispatch brought and which opens
-// the run, and what was steered to it since, which lies in the head's inbox. Both
-// are records Q#<id>#<revision>, and the head alone says which revision counts.
+// the run, and input that was steered to it since, which lies in the head's inbox.
+// Both are records Q#<id>#<revision>, and the head alone decides which revision
+// counts.
 
-// hear takes what people said into the draft, and the summary of what was said before, if
-// one has come: the run's own input, and the
-// inbox as the claim found it. What comes later is the next step's. The commit
-// names each entry with the revision that was read: one that was edited
-// meanwhile refuses it (thread.ErrStale), and the step is taken again.
+// hear takes new input into the draft: the summary of earlier messages, if one has
+// come, the run's own input, and the inbox as the claim found it. Later input is
+// the next step's. The commit names each entry with the revision that was read: one
+// that was edited in between refuses it (thread.ErrStale), and the step is
+// repeated.
 func (m *machine) hear(ctx context.Context) error {
 	if m.holder.head.Run.Cursor == thread.CursorStart {
 		if m.base.input == nil {
@@ -29,7 +30,7 @@ func (m *machine) hear(ctx context.Context) error {
 			return err
 		}
 		// For S#, which a regenerate goes back to: see storeSnapshot.
-		if m.draft.cut == 0 { // else it takes back what the snapshot would have
+		if m.draft.cut == 0 { // else it supersedes what the snapshot would have
 			m.base.starting = m.base.conversation
 		}
 	}
@@ -49,9 +50,9 @@ func (m *machine) hear(ctx context.Context) error {
 	return m.prompt.adopt(ctx) // of what the input has left: it may have taken a part back
 }
 
-// sayOwn takes the run's own input into the draft, behind the record that takes
-// back what the input supersedes. Whoever stores the input does both: the run's
-// first commit, or its end when there was none.
+// sayOwn takes the run's own input into the draft, after the record that supersedes
+// what the input replaces. The write that stores the input stores both: the run's
+// first commit, or its end when it had none.
 func (m *machine) sayOwn(ctx context.Context, input *thread.Queued) error {
 	if err := m.supersede(ctx, input.Supersede); err != nil {
 		return err
@@ -60,12 +61,12 @@ func (m *machine) sayOwn(ctx context.Context, input *thread.Queued) error {
 	return nil
 }
 
-// sayOwnAtEnd is sayOwn for a run that ends before its first commit. Its end does not
-// wait for what cannot be read any more, nor for what may be what takes the
-// process down, once claims of the closing run were lost: then the input is
-// stored, and supersedes nothing. Nor does it in an end without state changes: the way
-// back to the state before is one. Behind a RunEnd that an earlier claim has come to it
-// supersedes as it did there: what RunEnd has changed is of the state that was left.
+// sayOwnAtEnd is sayOwn for a run that ends before its first commit. Its end does
+// not wait for records that cannot be read any more, nor for a read that may take
+// the process down, once claims of the closing run were lost: then the input is
+// stored, and supersedes nothing. Nor does it in an end without state changes: the
+// way back to the state before is one. After a RunEnd under an earlier claim it
+// supersedes as it did there: the changes of RunEnd are of the state that was left.
 func (m *machine) sayOwnAtEnd(ctx context.Context, input *thread.Queued, form thread.Form) error {
 	lost := m.holder.head.Run.Status == thread.Closing && m.holder.head.Run.Attempts >= thread.SkipRunEnd && m.holder.head.Run.RunEnd == 0
 	if m.base.conversation != nil && !lost && form < thread.FormStateless {

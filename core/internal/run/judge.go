@@ -14,16 +14,16 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// The stop policies are asked about a step with what its records say and the window
-// shows: its totals and its own time, and neither this process's clock nor its
-// memory. So the step that heard the turn, one that takes its round over and one that
-// has read the thread anew come to the same. They are asked
+// The stop policies judge a step by its records and the window: its totals and its
+// own time, and neither this process's clock nor its memory. So three steps decide
+// the same: the one that heard the turn, one that takes its round over, and one
+// that has read the thread again. They run
 //
-//   - behind commit A, before a call is looked at, and by each claim that goes on
-//     with the round;
+//   - after commit A, before any call is looked at, and in each claim that
+//     continues the round;
 //   - once more when the round is whole and all its calls have failed;
-//   - about a turn without calls before commit B, which alone makes it visible;
-//   - about a failed inference, likewise.
+//   - for a turn without calls before commit B, which alone makes it visible;
+//   - likewise for a failed inference.
 
 // judge returns what the first policy that stops says of the step, else nil. failed
 // is its inference's failure, and turn is zero then. before are the messages in front

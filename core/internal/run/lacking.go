@@ -6,12 +6,13 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
-// During a release two builds work on one queue, and the older one meets runs of the
-// newer: of an agent that it has not, or with a call of a tool that it has not. A
-// rollback is the same the other way round. It gives such a run back, uncounted, and
-// nothing of it is lost; how long, the head says (thread.Run.LacksSince), since no build
-// knows what others are there. After that time nobody is waited for: a call without a
-// tool gets an error result, and a run without its agent ends.
+// During a release two builds work on one queue, and the older one meets runs of
+// the newer: with an agent or a call of a tool that it does not have. A rollback is
+// the same the other way round. The build releases such a run, uncounted, and
+// nothing of it is lost; the head has the time since when (thread.Run.LacksSince),
+// since no build knows what others are there. After that time the run no longer
+// waits for another build: a call without a tool gets an error result, and a run
+// without its agent ends.
 
 // How soon another build is looked for: as long as it has been looked for, within these.
 // A gradual release gives few of the first wake-ups to the build that has everything.
@@ -37,8 +38,8 @@ func (h *holder) leaves() bool {
 	return since == 0 || h.stepBegan-since < h.s.leaveFor.Milliseconds()
 }
 
-// goWithout is the error that leaves the run to another build; nil: nobody is waited for
-// any more, and the step goes on without.
+// goWithout is the error that leaves the run to another build; nil: the waiting
+// time is over, and the step continues without.
 func (h *holder) goWithout(cause error) error {
 	if h.leaves() {
 		return &lacking{cause}
@@ -47,9 +48,9 @@ func (h *holder) goWithout(cause error) error {
 	return nil
 }
 
-// leftUntil is when a run that is given back for what this build lacks is looked at
-// again: by whichever build comes first, and for the last time when nobody is waited for
-// any more.
+// leftUntil is when a run that is released for a part that this build lacks is
+// looked at again: by the next build that comes, and for the last time when the
+// waiting time is over.
 func (h *holder) leftUntil() int64 {
 	now := h.env.Millis()
 	since := h.head.Run.LacksSince

@@ -10,15 +10,16 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// The calls of a parallel round begin on one snapshot, and their results come in any
-// order. Those that change state stand in a line: before each is stored, what it asks
-// for is tried on what those before it came to, and what does not apply there is the
-// call's error. The result says its place, so that every claim folds the line in the
-// same order, and the merge has nothing left to refuse.
+// The calls of a parallel round start on one snapshot, and their results come in
+// any order. Those that change state form a line: before each is stored, its
+// requests are tried on the outcome of those before it, and a request that does not
+// apply there is the call's error. The result has its place, so that every claim
+// folds the line in the same order, and the merge has nothing left to refuse.
 //
-// Each is put when the one before it is stored. So a claim that takes over finds the
-// places from 1 on without a gap, but for results whose put came late from a claim that
-// was lost: those were tried on something else, and are tried again behind the others.
+// Each is put when the one before it is stored. So a claim that takes over finds
+// the places from 1 on without a gap, except for results whose put came late from a
+// claim that was lost: those were tried on another state, and are tried again after
+// the others.
 
 // line gives the results of a parallel round their places, and each call its one result.
 // Without a line, in a sequential round, a result has no place: it is kept as it is.
@@ -29,9 +30,9 @@ type line struct {
 	tail   tail
 }
 
-// tail is what the results in the line that are not merged have come to. It is tried by
-// value: what does not apply leaves the line's own as it was, and nobody looks at the other
-// any more.
+// tail is the outcome of those results in the line that are not merged. It is tried
+// by value: a request that does not apply leaves the line's own as it was, and the
+// failed copy is dropped.
 type tail struct {
 	begun    bool
 	snapshot state.Snapshot // the round's, with what they changed
@@ -40,10 +41,11 @@ type tail struct {
 	places   int         // the last place that was given
 }
 
-// givePlace tries what call i has come to at the end of the line, and gives it the next
-// place when it changes something. Hooks that conflict with what siblings changed are
-// asked again, for what they change alone, where ask says so; a tool never is. What does
-// not apply costs the call its changes and effects, and whatever its tool returned.
+// givePlace tries the requests of call i at the end of the line, and gives it the
+// next place when it changes something. Hooks that conflict with the changes of
+// siblings run again, only for their changes, if ask is true; a tool never does. A
+// request that does not apply costs the call its changes and effects, and the
+// result of its tool.
 func (l *line) givePlace(ctx context.Context, i int, end *conclusion, ask bool) error {
 	r := l.round
 	if !r.lined() || !changes(&end.hooks) && !changes(&end.result.Command) {
@@ -80,7 +82,7 @@ func (l *line) givePlace(ctx context.Context, i int, end *conclusion, ask bool) 
 	return nil
 }
 
-// now is what the line has come to: at first the round's snapshot.
+// now is the outcome of the line: at first the round's snapshot.
 func (l *line) now() tail {
 	if !l.tail.begun {
 		l.tail.begun, l.tail.snapshot = true, l.round.draft.snapshot
@@ -104,7 +106,7 @@ func (l *line) extend(t *tail, i int, asked *state.Command) error {
 	if len(came.Patch) > 0 {
 		t.patches = append(t.patches, came.Patch)
 	}
-	// What a call changes of its own values cannot collide with a sibling's.
+	// A call's changes of its own values cannot collide with a sibling's.
 	for _, m := range came.Command.Batch.Mutations {
 		if scope, _ := r.base.hooks.engine.Registry().Scope(m.Key); scope != state.ScopeCall {
 			t.other.Mutations = append(t.other.Mutations, m)
@@ -113,8 +115,8 @@ func (l *line) extend(t *tail, i int, asked *state.Command) error {
 	return nil
 }
 
-// refuseChange makes an error of a call whose change does not apply behind its siblings'.
-// What a gate or a person has forbidden stays so.
+// refuseChange makes an error of a call whose change does not apply after its
+// siblings'. A call that a gate or a person has forbidden stays forbidden.
 func (l *line) refuseChange(ctx context.Context, i int, end *conclusion, err error) {
 	r := l.round
 	call := r.turn.ToolCalls[i]
@@ -130,11 +132,12 @@ func (l *line) refuseChange(ctx context.Context, i int, end *conclusion, err err
 	end.result = tool.Failed("execution failed: " + why)
 }
 
-// collides reports whether hooks of a call changed what another call of the round
-// has changed since, and what does not merge: one of the two would be lost. What was
-// for one revision only collides with whatever was changed since. What was merged before
-// a wait is not among the others: a call that went on since was asked on a snapshot that
-// has it, and the command of one that did not is applied as it is.
+// collides reports whether another call of the round has changed since a value that
+// hooks of this call changed, and that does not merge: one of the two changes would
+// be lost. A change for one revision only collides with every later change. Changes
+// that were merged before a wait are not among the others: a call that continued
+// since started on a snapshot that has them, and the command of one that did not is
+// applied as it is.
 func (l *line) collides(hooks *state.Command, now tail) bool {
 	if base := hooks.Batch.Base; base != nil && *base != now.snapshot.Revision() {
 		return true
@@ -143,10 +146,10 @@ func (l *line) collides(hooks *state.Command, now tail) bool {
 	return conflict
 }
 
-// asksAgain reports whether the hooks of a call can be asked again. Of a call that
-// came to wait, and got its result from the decision, nobody can tell any more
-// whether a gate or its tool had asked, and so whether BeforeToolExecute had run: its
-// command is applied as it is, over what siblings made of the same key.
+// asksAgain reports whether the hooks of a call can run again. If a call waited,
+// and got its result from the decision, it is no longer known whether a gate or its
+// tool had asked, and so whether BeforeToolExecute had run. Its command is applied
+// as it is, over the siblings' changes of the same key.
 func asksAgain(status core.ResultStatus, decision string) bool {
 	switch status {
 	case core.ResultDenied, core.ResultCancelled:
@@ -157,13 +160,13 @@ func asksAgain(status core.ResultStatus, decision string) bool {
 	return true
 }
 
-// hookAgain asks the gates and BeforeToolExecute of a call on what its siblings
-// made of the state, for what they change alone: the verdict stands, and so do the
-// effects that they asked for first. The tool does not run again, whatever merge its
-// keys have: its updates are applied to what is there.
+// hookAgain runs the gates and BeforeToolExecute of a call on the state that its
+// siblings left, for their changes alone: the verdict remains, and so do the
+// effects that they requested first. The tool does not run again, for any merge of
+// its keys: its updates are applied to the present values.
 //
 // A claim that finds the result of an earlier one does not know the decision that
-// the call went on after; the gates are asked without it, and their verdict does not
+// the call continued after. The gates run without it, and their verdict does not
 // count anyway.
 func (l *line) hookAgain(ctx context.Context, i int, status core.ResultStatus) (state.Command, error) {
 	r := l.round
@@ -193,8 +196,8 @@ func (l *line) hookAgain(ctx context.Context, i int, status core.ResultStatus) (
 	return t.hooks, nil
 }
 
-// merge takes into the draft what the line has come to. It is called once, behind the last
-// call.
+// merge takes the outcome of the line into the draft. It is called once, after the
+// last call.
 func (l *line) merge() {
 	now, d := l.now(), l.round.draft
 	d.snapshot = now.snapshot

@@ -8,13 +8,15 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// lineUp makes the line from the results that were found. Their places say in which order
-// they were tried, and each is tried once more in that order: a record proves that a claim
-// has stored it, and not that the claim knew of all that stands before it. Those that are in
-// no line are tried at its end: their records are to be put again.
+// lineUp makes the line from the results that were found. Their places give the
+// order in which they were tried, and each is tried once more in that order: a
+// record proves that a claim has stored it, and not that the claim knew of all
+// records before it. Those that are in no line are tried at its end: their records
+// are to be put again.
 //
-// What the head marks done keeps its place whatever it comes to: it was read as it is. ask
-// says whether hooks can be asked. They cannot in a close, which holds nothing back either.
+// A result that the head marks done keeps its place in every case: it was read as
+// it is. ask tells whether hooks can run. They cannot in a close, which holds
+// nothing back either.
 func (l *line) lineUp(ctx context.Context, ask bool) error {
 	r := l.round
 	if !r.lined() {
@@ -41,14 +43,15 @@ func (l *line) lineUp(ctx context.Context, ask bool) error {
 			c.stage, c.held, c.result.entry, c.result.payload = held, &end, nil, nil
 			continue
 		}
-		// Without a place its hooks had failed when they were asked again. Behind a gap, or
-		// overtaken, it came late from a lost claim, and was tried on something else.
+		// Without a place its hooks had failed when they ran again. After a gap, or
+		// overtaken, it came late from a lost claim, and was tried on another
+		// state.
 		_, fixed := l.fixedPlace(i)
 		if !isDone && (entry.Place == 0 || !fixed && (entry.Place != last+1 || l.overtaken(entry))) {
 			late = append(late, i)
 			continue
 		}
-		whole := now // both commands or none: half a call would be what nobody asked for
+		whole := now // both commands or none: half a call is what no hook requested
 		err := l.extend(&whole, i, entry.Hooks)
 		if err == nil {
 			err = l.extend(&whole, i, entry.Intents)
@@ -66,8 +69,8 @@ func (l *line) lineUp(ctx context.Context, ask bool) error {
 	}
 	now.places = last
 	l.tail = now
-	// In call order, which every claim that finds the same results comes to. All of them give
-	// up their places first, since each looks at who stands in the line.
+	// In call order, which every claim that finds the same results follows. All of
+	// them give up their places first, since each looks at the places in the line.
 	slices.Sort(late)
 	for _, i := range late {
 		r.calls[i].result.entry.Place = 0 // it is in no line
@@ -109,7 +112,8 @@ func (l *line) lineUpAgain(ctx context.Context, i int, ask bool) error {
 	return nil
 }
 
-// found is what a call came to whose result was found: what its record was made of.
+// found is the conclusion of a call whose result was found: the values of its
+// record.
 func found(e *thread.Entry) conclusion {
 	end := conclusion{result: tool.Result{ToolResult: *e.Message.ToolResult}, decision: e.Decision, blocked: e.Blocked}
 	if e.Hooks != nil {

@@ -14,12 +14,12 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// load reads what the step needs: the run's record, its agent, and the log's
-// tail behind what is cached. Nothing that it reads depends on the agent, so
-// that a failed resolution keeps it.
+// load reads the records of the step: the run's record, its agent, and the log's
+// tail after the cached part. No read depends on the agent, so that a failed
+// resolution keeps the records.
 func (b *base) load(ctx context.Context, h *holder) error {
 	// A cached conversation is a prefix of the log that the head covers, or it is
-	// dropped: what it has is committed, whoever committed it.
+	// dropped: its records are committed, by any process.
 	cached := h.s.reader.Cached(h.Key, &h.head)
 	done := h.env.Reach(point.ReadLog)
 	err := b.read(ctx, h, cached)
@@ -35,18 +35,18 @@ func (b *base) load(ctx context.Context, h *holder) error {
 	return b.resolve(ctx, h)
 }
 
-// read reads the run's record and the conversation, at the same time when both
-// are missing. A record that is lost does not stop the other read: what is known
-// of a run that ends for it must not depend on which of the two was faster. Nor
-// on a failure that passes, which goes first.
+// read reads the run's record and the conversation, at the same time when both are
+// missing. A record that is lost does not stop the other read: the known part of a
+// run that ends for it must not depend on which of the two was faster. Nor on a
+// failure that passes, which goes first.
 //
 // The two share nothing: one sets record, input and opening, the other
-// conversation. What needs both comes after the group has ended.
+// conversation. Code that needs both comes after the group has ended.
 func (b *base) read(ctx context.Context, h *holder, cached *checkpoint.Conversation) error {
 	if cached != nil && b.known(h, cached) { // the usual step of a run that this process has stepped before
 		return b.catchUp(ctx, h, h.reads(b.conversation), cached)
 	}
-	if h.head.Seq == 0 { // a new thread has no log and no state: nothing is read beside the input
+	if h.head.Seq == 0 { // a new thread has no log and no state: only the input is read
 		b.conversation = checkpoint.Empty(h.head.Incarnation)
 		return b.recall(ctx, h)
 	}
@@ -73,10 +73,10 @@ func (b *base) read(ctx context.Context, h *holder, cached *checkpoint.Conversat
 	return b.findOpening(ctx, h)
 }
 
-// known reports whether the conversation has the run's record, with the ending
-// that goes with the head: another process may have begun to close the run. Where
-// somebody meters it may have waited with it, too, and then the record says where the
-// open stretch began.
+// known reports whether the conversation has the run's record, with the ending that
+// goes with the head: another process may have started to close the run. If usage
+// is metered, another process may have waited with it, too, and then the record has
+// the start of the open stretch.
 func (b *base) known(h *holder, c *checkpoint.Conversation) bool {
 	if c.Record == nil || c.Record.ID != h.id || h.head.Run.Status == thread.Closing && h.head.End(c.Record) == nil {
 		return false
@@ -90,13 +90,13 @@ func (b *base) known(h *holder, c *checkpoint.Conversation) bool {
 	return true
 }
 
-// recall reads the run's record, which its first commit stores, and before that
-// its input. A record that stands there before the first commit is an orphan of
-// a refused one and is not looked at, except in a closing run, which may have
-// stored it with the write that began to close.
+// recall reads the run's record, which its first commit stores, and before that its
+// input. A record that exists before the first commit is an orphan of a refused one
+// and is not looked at, except in a closing run, which may have stored it with the
+// write that started the close.
 func (b *base) recall(ctx context.Context, h *holder) error {
-	// FirstSeq and StartedAt are made with the first commit, so that before it every
-	// claim makes the record anew.
+	// FirstSeq and StartedAt are made with the first commit, so that before it
+	// every claim makes the record again.
 	if h.head.Run.Cursor != thread.CursorStart || h.head.Run.Status == thread.Closing {
 		stored, ok, err := h.store.Get(ctx, h.Key, recordname.Run(h.id))
 		if err != nil {
@@ -131,8 +131,8 @@ func (b *base) recall(ctx context.Context, h *holder) error {
 	return nil
 }
 
-// catchUp takes over the thread as the head says it is, from what is cached; nil: nothing.
-// What was known of it stays when that fails.
+// catchUp takes over the thread in the head's state, from the cached part; nil:
+// nothing. The known part stays when that fails.
 func (b *base) catchUp(ctx context.Context, h *holder, at checkpoint.At, cached *checkpoint.Conversation) (err error) {
 	var c *checkpoint.Conversation
 	if cached != nil {
@@ -146,9 +146,9 @@ func (b *base) catchUp(ctx context.Context, h *holder, at checkpoint.At, cached 
 	return err
 }
 
-// findOpening gives the conversation what the run was asked first, when the window
-// begins behind it, and the message that stands before what the newest turn was shown: a
-// model must know what it was asked.
+// findOpening gives the conversation the run's first input, when the window starts
+// after it, and the message before the newest turn's window: a model must know its
+// task.
 func (b *base) findOpening(ctx context.Context, h *holder) (err error) {
 	at := h.reads(b.conversation)
 	if c := b.conversation; c.Opening.Message == nil && (c.Run == h.id || b.takesUp()) {
@@ -166,11 +166,11 @@ func (b *base) findOpening(ctx context.Context, h *holder) (err error) {
 	return err
 }
 
-// learn reads who the run is, and the thread, as far as they can be read: a run
-// that nobody can read any more ends all the same.
+// learn reads the run's identity, and the thread, as far as they can be read: a run
+// that can no longer be read ends anyway.
 func (b *base) learn(ctx context.Context, h *holder) error {
 	if b.agent != nil && b.conversation.Seq == h.head.Seq {
-		return nil // the step itself has come to the end: nothing is newer
+		return nil // the step itself has reached the end: nothing is newer
 	}
 	err := b.load(ctx, h) // what this step knows is older than the head, or nothing
 	var end *ended
@@ -186,9 +186,9 @@ func (b *base) learn(ctx context.Context, h *holder) error {
 	return b.identify(ctx, h)
 }
 
-// identify makes a record for a run whose own is lost, from what is left of it:
-// its end must have a record under the right name. What only the lost one said
-// (steps, usage, when it began) is zero.
+// identify makes a record for a run whose own is lost, from what is left of it: its
+// end must have a record under the right name. The fields that only the lost one
+// had (steps, usage, the start) are zero.
 func (b *base) identify(ctx context.Context, h *holder) error {
 	if b.record != nil && b.record.ID == h.id {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/reveille-run/reveille/core/internal/run/history"
 )
 
-// logger writes the log lines of one step: each says what the step works on. Payloads are
-// never among them.
+// logger writes the log lines of one step, each with the step's tenant, thread, run
+// and number. Payloads are never among them.
 type logger struct {
 	out    *slog.Logger
 	key    core.ThreadKey
@@ -17,7 +17,7 @@ type logger struct {
 	events *history.Emitter // which knows the number of the step
 }
 
-// attrs says what the step works on.
+// attrs returns the attributes that identify the step.
 func (l *logger) attrs() []any {
 	return []any{"tenant", l.key.Tenant, "thread", l.key.Thread, "run", l.run, "step", l.events.Step()}
 }

@@ -12,18 +12,18 @@ import (
 )
 
 // machine takes a step: it leads the draft, the model's turn and the tool round
-// from the cursor to the commits, and to the run's end. It holds the other values of the
-// step, which live as long as it does; a lower one knows no higher one.
+// from the cursor to the commits, and to the run's end. It holds the other values
+// of the step, which live as long as it does; a lower one knows no higher one.
 //
-// What needs several of them is its method, and nothing else is: what reads and writes one of
-// them is a method of that, and is given values. So what a commit writes can be told from the
-// draft alone, and what a step may change in the store from its holder.
+// Only code that needs several of them is its method: code that reads and writes
+// one of them is a method of that one, and receives values. So the draft alone
+// shows the records of a commit, and the holder alone the writes of a step.
 type machine struct {
 	holder holder // one allocation has them all, and pointers between them stay valid with it
 	base   base
 	draft  draft
 	prompt prompt
-	unsaid *inference.Turn // the turn that a model has begun, until it is committed
+	unsaid *inference.Turn // the turn that a model has started, until it is committed
 	tools  *toolRound      // the open tool round, once it is known
 	form   thread.Form     // of the run's end, as far as the store has refused larger ones
 
@@ -60,8 +60,9 @@ func (s *Stepper) newMachine(w Work, sink history.Sink) *machine {
 	return m
 }
 
-// forget drops the draft, and with it what is known of the state, and the prompt: whoever
-// goes on begins from what is loaded. It is the only place where either of the two begins.
+// forget drops the draft, and with it the known state, and the prompt: the next
+// part of the step starts from the loaded records. It is the only place where
+// either of the two starts.
 func (m *machine) forget() {
 	m.draft = m.draft.next(m.holder.head.Seq)
 	m.prompt = prompt{holder: &m.holder, base: &m.base, draft: &m.draft, model: m.base.model}
@@ -101,9 +102,9 @@ func (m *machine) phase(ctx context.Context, phase core.Phase, moment engine.Mom
 	return nil
 }
 
-// lastSaid is when the last of the step was said: its turn, or that there is none, or
-// the latest result. It follows from what is stored, so that every claim that closes the
-// step shows StepEnd the same time.
+// lastSaid is the time of the step's last word: of its turn, or of the record of a
+// failure in its place, or of the latest result. It follows from stored values, so
+// that every claim that closes the step shows StepEnd the same time.
 func (m *machine) lastSaid() int64 {
 	if m.tools == nil {
 		last := m.draft.entries[len(m.draft.entries)-1]

@@ -10,18 +10,18 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 )
 
-// merger takes into the draft what the calls of the round have come to, one after the other,
-// and shows their results to the hooks that follow. It works from the results alone: a
-// takeover comes to the same state, whoever ran which tool.
+// merger takes into the draft the outcome of the calls of the round, one after the
+// other, and shows their results to the hooks that follow. It works from the
+// results alone: a takeover reaches the same state, whichever worker ran the tools.
 //
-// It works when nothing of the round runs any more, or between two calls of a sequential
-// round: the draft and what hooks see are this goroutine's alone, and so is the order in
-// which hooks are asked.
+// It works when nothing of the round runs any more, or between two calls of a
+// sequential round: the draft and the view of the hooks are this goroutine's alone,
+// and so is the order of the hooks.
 type merger struct {
 	round  *round
 	turn   int                           // place of the turn in before
-	before checkpoint.List[core.Message] // the conversation up to the turn: results are shown behind it, in order
-	shown  int                           // so many of them stand there already
+	before checkpoint.List[core.Message] // the conversation up to the turn: results are shown after it, in order
+	shown  int                           // the number of results that are there already
 	count  int                           // so many calls are in the draft's state
 	waited uint64                        // fence of the claim with which the round waited last; 0: it did not
 }
@@ -29,8 +29,9 @@ type merger struct {
 // earlier is the conversation before the turn, which is in it.
 func (m *merger) earlier() []core.Message { return m.before.First(m.turn).Slice() }
 
-// mergeAll takes in the calls that have their result, with the hooks after each. Of a round
-// that waits it merges what there is; the rest follows when its calls have been decided.
+// mergeAll takes in the calls that have their result, with the hooks after each. If
+// the round waits, it merges the existing results; the rest follows when its calls
+// have been decided.
 func (m *merger) mergeAll(ctx context.Context) error {
 	calls := m.round.calls
 	for i := range calls {
@@ -59,10 +60,11 @@ func (m *merger) mergeCall(ctx context.Context, i int) error {
 	return nil
 }
 
-// mergeResult takes what a call came to into the draft, and in a sequential round what it
-// asked for, in the order in which it was: the tool knew what its hooks had changed, and
-// may have changed it on. It was tried on this very state, but for a close, where
-// AfterToolExecute of the calls before it has not run: what does not apply then is left out.
+// mergeResult takes the outcome of a call into the draft, and in a sequential round
+// its requests, in their order: the tool knew the changes of its hooks, and may
+// have changed the values again. They were tried on this very state, except in a
+// close, where AfterToolExecute of the calls before it has not run: a request that
+// does not apply then is omitted.
 func (m *merger) mergeResult(ctx context.Context, i int) {
 	r := m.round
 	entry := r.calls[i].result.entry
@@ -91,7 +93,7 @@ func (m *merger) mergeResult(ctx context.Context, i int) {
 	}
 }
 
-// apply takes what came to a call into the draft. Effects are left out: they run
+// apply takes the outcome of a phase into the draft. Effects are omitted: they run
 // when the call is done, from its result.
 func (m *merger) apply(came engine.PhaseResult) {
 	came.Command.Effects = nil
@@ -107,11 +109,12 @@ func (m *merger) noteMerged(i int) {
 }
 
 // showResults makes the conversation that hooks see: up to the turn, and the
-// results that were merged, and that of call i, in call order; -1: of no other. What hooks
-// were shown before stays as it was: they may have kept it.
+// results that were merged, and that of call i, in call order; -1: of no other. The
+// slice that hooks received before does not change: they may have kept it.
 func (m *merger) showResults(i int) {
 	calls := m.round.calls
-	// Of one that was merged before a wait the result may be lost: the round is damaged then.
+	// The result of a call that was merged before a wait may be lost: the round is
+	// damaged then.
 	shows := func(n int) bool { return n == i || calls[n].merged() && calls[n].stage == concluded }
 	for ; m.shown < len(calls) && shows(m.shown); m.shown++ { // the usual order
 		m.before = m.before.With(*calls[m.shown].result.entry.Message)
@@ -126,8 +129,8 @@ func (m *merger) showResults(i int) {
 }
 
 // afterTool runs AfterToolExecute on a result that the tool, a gate or a decision
-// gave, a block included. There is nothing to look at in one that says why there is
-// none.
+// gave, a block included. It skips a result that only gives the reason why the call
+// has none.
 func (m *merger) afterTool(ctx context.Context, i int) error {
 	r := m.round
 	if !r.hooked() {

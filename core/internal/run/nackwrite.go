@@ -8,8 +8,8 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// nackWrite gives the claim back. Nothing of the log becomes visible; what was stored stays,
-// and its calls are done.
+// nackWrite releases the claim. Nothing of the log becomes visible; stored results
+// stay, and their calls are done.
 type nackWrite struct {
 	codec    thread.Records
 	account  *accounting.Run
@@ -21,8 +21,8 @@ type nackWrite struct {
 	progress bool                // a result that this claim has stored is not done yet
 	adopted  uint16
 	through  *uint32
-	failed   uint8             // calls of the model for the turn that is begun
-	unlogged *accounting.Spent // what was asked for that turn, which counts unless the log has it; nil: there is none
+	failed   uint8             // model calls for the started turn
+	unlogged *accounting.Spent // the usage for that turn, which counts unless the log has it; nil: none
 	ended    *thread.EndRecord // what RunEnd has changed; nil: it has not run
 	form     thread.Form       // of the run's end
 	followed int64
@@ -40,13 +40,13 @@ func (w *nackWrite) change(fence uint64) thread.Change {
 // records implements write.
 func (w *nackWrite) records(p *plan, next thread.Head, result thread.Result) {
 	p.addAccounts(w.account.Settle(next, result, accounting.End{Unlogged: w.unlogged, LogEnd: next.Seq}))
-	if w.ended != nil { // the claim that goes on with the end does not run RunEnd again
+	if w.ended != nil { // the claim that continues the end does not run RunEnd again
 		p.add(endRecord(w.codec, w.ended, w.form, w.run, next.Version))
 	}
 }
 
-// endRecord is the record of what RunEnd has changed, in the form that the end has, for a nack
-// behind it. version is that of the head that names it.
+// endRecord is the record of the changes of RunEnd, in the form that the end has,
+// for a nack after it. version is that of the head that names it.
 func endRecord(codec thread.Records, ended *thread.EndRecord, form thread.Form, run core.ID, version uint64) (store.Record, error) {
 	end := *ended
 	end.Form = form

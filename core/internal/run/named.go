@@ -15,10 +15,11 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// What the head names beside the log: the run's input and what was steered to it, records of
-// a round that waits, the turn of the open round, and which ranges of the log runs have taken
-// back. The head is written after what it names, so that whoever sees the name finds the
-// record; none of it needs the agent, nor a thread that can be read as a whole.
+// The records that the head names, other than the log: the run's input and the
+// input that was steered to it, records of a round that waits, the turn of the open
+// round, and the ranges of the log that runs have superseded. The head is written
+// after them, so that every reader of the name finds the record. None of this needs
+// the agent, nor a thread that can be read as a whole.
 
 // reads is where the reader reads for the step. known is what is known of the thread; nil:
 // nothing is.
@@ -39,9 +40,9 @@ func (h *holder) readRecord(ctx context.Context, what, name string, v any) error
 	return h.records.Decode(what, record.Payload, v)
 }
 
-// inbox reads the texts of the inbox, all at the same time, each into a place of
-// its own. One that is lost is empty: there is nothing to read, and never will be,
-// and the run must not wait for it.
+// inbox reads the texts of the inbox concurrently, each into a separate place. One
+// that is lost is empty: there is nothing to read, and never will be, and the run
+// must not wait for it.
 func (h *holder) inbox(ctx context.Context) ([]thread.Queued, error) {
 	if len(h.head.Inbox) == 0 {
 		return nil, nil
@@ -96,10 +97,10 @@ func (h *holder) openTurn(ctx context.Context) (core.Message, error) {
 	return turn, nil
 }
 
-// superseded returns where the range begins that the run takes back, and the
-// ranges before it. Input that runs have superseded since it was named stands in
-// one of theirs, or is the input right behind its record: the range begins where
-// that one does, so that no two of them overlap, and what is said anew again and
+// superseded returns the start of the range that the run supersedes, and the ranges
+// before it. Input that runs have superseded since it was named is in one of their
+// ranges, or is the input right after its record. Then the range starts where that
+// one does, so that no two of them overlap, and input that is replaced again and
 // again is one range.
 func (h *holder) superseded(ctx context.Context, from uint64) (uint64, []thread.Range, error) {
 	ranges, err := threadlog.Superseded(ctx, h.store, h.records, h.Key, h.head.Supersedes, 0)

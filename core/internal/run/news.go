@@ -9,10 +9,10 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// news is what reaches the scheduler of a round from the functions beside it: from
-// the calls what their tools show and come to, from the watch newer heads. It is the one
-// thing that they share with the step's goroutine, so that the round and the draft
-// need no lock.
+// news is the news for the scheduler of a round from concurrent functions: the
+// reports and results of the calls' tools, and newer heads from the watch. It is
+// the one value that they share with the step's goroutine, so that the round and
+// the draft need no lock.
 //
 // The scheduler waits with env.Wait on a channel that the next news closes, and
 // never on a condition: the simulator runs one function at a time and must know of
@@ -20,14 +20,14 @@ import (
 type news struct {
 	mu      sync.Mutex // guards what follows; not held over I/O
 	shown   []shown    // by tools, in the order in which they did it
-	silent  bool       // nobody takes what tools show
+	silent  bool       // no client takes the reports of tools
 	done    []finished
 	head    *thread.Head
 	unseen  bool          // head has not been looked at
 	changed chan struct{} // closed with the next news; made by a drain that found none
 }
 
-// finished is what the tool of a call came to.
+// finished is the outcome of a call's tool.
 type finished struct {
 	call   int // its index
 	result tool.Result
@@ -35,8 +35,8 @@ type finished struct {
 	err    error         // there is no result: see runTool
 }
 
-// ended hands over what a tool came to. It is called in the tool's function beside
-// the step, and never waits: the scheduler may be busy with a write.
+// ended hands over the outcome of a tool. It is called in the tool's goroutine, and
+// never waits: the scheduler may be busy with a write.
 func (n *news) ended(f finished) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -89,7 +89,7 @@ func (n *news) next() <-chan struct{} {
 }
 
 // newest is the newest head that the watch has read; nil: none yet. It counts as
-// seen from here on, and wakes nobody any more.
+// seen from here on, and wakes no waiter any more.
 func (n *news) newest() *thread.Head {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -97,9 +97,9 @@ func (n *news) newest() *thread.Head {
 	return n.head
 }
 
-// showing is the way of one call's reports, from where the call is started to where it
-// has returned or is left behind. It costs nothing that the call's parts do not
-// cost anyway, and without readers it is not set up.
+// showing is the way of one call's reports, from the start of the call to its
+// return or its abandonment. It costs nothing that the call's parts do not cost
+// anyway, and without readers it is not set up.
 type showing struct {
 	out      show.Live
 	on       bool   // there are readers

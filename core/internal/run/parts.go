@@ -22,10 +22,10 @@ type partRecord struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// parts is what one run of a call's tool has of the step: it keeps the tool's parts
-// and takes what it shows, until it returns or is left behind. A record is created once
-// and never changed, so that it does not matter which of two workers that run the same
-// call stores it: both go on with the same value.
+// parts is the access of one run of a call's tool to the step: it keeps the tool's
+// parts and takes its reports, until the tool returns or is abandoned. A record is
+// created once and never changed, so that it does not matter which of two workers
+// that run the same call stores it: both continue with the same value.
 type parts struct {
 	step *holder
 	turn uint64 // sequence of the turn
@@ -39,10 +39,10 @@ type parts struct {
 }
 
 // end refuses everything from now on. Only the first call of it returns true: the
-// tool's own, or that of whoever leaves the tool behind.
+// tool's own, or that of the code that abandons the tool.
 func (s *parts) end() (first bool) { return s.over.CompareAndSwap(false, true) }
 
-// failed is the newest failure of the store, nil if there was none.
+// failed is the newest failure of the store, nil if none occurred.
 func (s *parts) failed() error {
 	if failure := s.failure.Load(); failure != nil {
 		return *failure
@@ -50,8 +50,9 @@ func (s *parts) failed() error {
 	return nil
 }
 
-// Part is for tool.Call.Parts. over is looked at before and after the read: what a
-// tool that was left behind meanwhile reads must not look like a finished part.
+// Part implements tool.Call.Parts. over is checked before and after the read: a
+// read of a tool that was abandoned in that time must not look like a finished
+// part.
 func (s *parts) Part(ctx context.Context, name string) (json.RawMessage, bool, error) {
 	if s.over.Load() {
 		return nil, false, errOver
@@ -78,8 +79,8 @@ func (s *parts) Keep(ctx context.Context, name string, value json.RawMessage) (j
 	return value, s.noted(free, err)
 }
 
-// StartChild is for tool.Call.Children. A call that was left behind starts nothing: it
-// would be nobody's child.
+// StartChild implements tool.Call.Children. A call that was abandoned starts
+// nothing: no call would wait for the child.
 func (s *parts) StartChild(ctx context.Context, call tool.Call, child tool.Child) (core.ID, error) {
 	if s.over.Load() {
 		return core.ID{}, errOver
@@ -106,7 +107,7 @@ func (s *parts) create(ctx context.Context, name string, value json.RawMessage) 
 	})
 	switch {
 	case err == nil:
-		return s.decode(payload) // a part has the same bytes whenever it is asked for
+		return s.decode(payload) // a part has the same bytes at every read
 	case !errors.Is(err, store.ErrConflict):
 		return nil, fmt.Errorf("keep part %q: %w", name, err)
 	}
@@ -136,8 +137,8 @@ func (s *parts) read(ctx context.Context, name string) (json.RawMessage, bool, e
 	return value, err == nil, err
 }
 
-// persist accesses the store as stubbornly as a result is put, unless the tool is left
-// behind between two tries: nothing of it is stored then.
+// persist accesses the store as stubbornly as a result is put, unless the tool is
+// abandoned between two attempts: nothing of it is stored then.
 func (s *parts) persist(ctx context.Context, access func() error) error {
 	return s.step.persist(ctx, func() error {
 		if s.over.Load() {

@@ -7,9 +7,9 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// Providers keep what they have read of a request, and read it again at a fraction of the
-// price when the next request begins with the same. So each turn's record says what its
-// request began with, in three hashes, and an event says why a beginning is another one.
+// Providers cache the start of a request, and charge a fraction of the price when
+// the next request starts with the same. So each turn's record has three hashes of
+// the start of its request, and an event has the reason for a different start.
 
 // Why the beginning of a request is not that of the turn before, in the order of the
 // request: the first of them is what a prefix_changed event says.
@@ -43,7 +43,7 @@ func (p *prompt) marked(request *model.Request, b beside) {
 	if last == nil || last.Estimate == 0 {
 		return
 	}
-	// In the order of the request: of what stands behind the first change nothing is kept anyway.
+	// In the order of the request: after the first change nothing is cached anyway.
 	reason := ""
 	switch {
 	case said.Model != request.Model || said.Provider != p.model.Provider:
@@ -66,8 +66,8 @@ func (p *prompt) marked(request *model.Request, b beside) {
 	p.holder.events.Emit(core.Event{Type: core.EventPrefixChanged, Reason: reason})
 }
 
-// lastTurn is the newest turn of the history, and what its record says that its model was
-// shown: a summary that has come in force since is not in that. nil before the first.
+// lastTurn is the newest turn of the history, and the window that its record has: a
+// summary that has come in force since is not in that. nil before the first.
 func (p *prompt) lastTurn() (*core.Message, *core.Window) {
 	c := p.draft.past
 	for i := c.Messages.Len() - 1; i >= 0; i-- {
@@ -78,8 +78,8 @@ func (p *prompt) lastTurn() (*core.Message, *core.Window) {
 	return nil, nil
 }
 
-// textHash adds a text to a hash. It is no hash to rely on where somebody wishes two
-// texts to be taken for one: it decides what an event says.
+// textHash adds a text to a hash. It does not protect against an adversary who
+// wishes two texts to be taken for one: it decides the text of an event.
 func textHash[T ~string | ~[]byte](h uint32, text T) uint32 {
 	const prime = 0x9e3779b97f4a7c15 // odd, with bits that look random
 	sum := (uint64(h) ^ uint64(len(text))) * prime

@@ -14,43 +14,45 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// prompt makes the requests of a step's inference ([inference.Prompt]), and keeps what it has
-// decided for the first of them, so that all others show the same. It lives as long as the
-// draft that it reads: the machine makes both anew at once, see [machine.forget].
+// prompt makes the requests of a step's inference ([inference.Prompt]), and keeps
+// its decisions for the first of them, so that all others show the same. It lives
+// as long as the draft that it reads: the machine makes both again at the same
+// time, see [machine.forget].
 //
-// Into the draft it writes what becomes of summaries alone: one that comes in force takes the
-// place of messages there, and what it has cost is in the draft's totals. The draft knows of
-// no prompt: what records say of requests is handed to it as values.
+// It writes into the draft only the fate of summaries: one that comes in force
+// takes the place of messages there, and its cost is in the draft's totals. The
+// draft knows of no prompt: it receives as values what records have about requests.
 type prompt struct {
 	holder *holder
 	base   *base
 	draft  *draft
 
-	model   *registry.BoundModel // that is asked next: the run's, or the member of its pool that [inference.Turn] names
+	model   *registry.BoundModel // that is called next: the run's, or the member of its pool that [inference.Turn] names
 	shown   window.History       // that the window is chosen from
-	window  *core.Window         // what the model is shown of it; nil: nothing was asked yet
+	window  *core.Window         // the part of it that the model reads; nil: no request yet
 	framed  bool                 // window is new: what it begins with is not marked yet
 	beside  beside               // of the newest request
 	asks    bool                 // the turn asks for a summary
-	noted   *core.Window         // what the step has come to about summaries; nil: nothing
-	settled []core.Event         // what became of summaries, which is told when the step has begun
+	noted   *core.Window         // the step's decision about summaries; nil: nothing
+	settled []core.Event         // the fate of summaries, emitted when the step has started
 }
 
 var _ inference.Prompt = (*prompt)(nil)
 
-// Request implements inference.Prompt. It is the only place where a request is made, so
-// that a retry, a continuation and the first call differ in nothing but
-// what is said so far. It depends on what is read and on the draft alone:
+// Request implements inference.Prompt. It is the only place where a request is
+// made, so that a retry, a continuation and the first call differ only in the words
+// so far. It depends only on the records that were read and on the draft:
 //
-//   - the agent's system prompt, the context messages that are part of it, and what
-//     the run's frontend shows;
+//   - the agent's system prompt, the context messages that are part of it, and the
+//     context of the run's frontend;
 //   - context messages of the session and of the conversation;
-//   - the conversation, cut to the window, with what the run was asked before it;
-//   - what the turn has said, if a call is to go on from it;
-//   - context messages behind the newest message;
-//   - the agent's tools, then those of the run's frontend, but for those that plugins
-//     hide, and the one that takes the answer, see registry.BoundModel.Format;
-//   - parameters: the agent's, then what plugins override for this step;
+//   - the conversation, cut to the window, with the run's task before it;
+//   - the words of the turn so far, if a call continues it;
+//   - context messages after the newest message;
+//   - the agent's tools, then those of the run's frontend, except those that
+//     plugins hide, and the one that takes the answer, see
+//     registry.BoundModel.Format;
+//   - parameters: the agent's, then the overrides of plugins for this step;
 //   - last, the plugins' transforms, in order.
 func (p *prompt) Request(ctx context.Context, said ...core.Message) (model.Request, error) {
 	spec := &p.base.agent.Spec
@@ -98,8 +100,8 @@ func (p *prompt) Request(ctx context.Context, said ...core.Message) (model.Reque
 	return request, nil
 }
 
-// Shorten implements inference.Prompt. What the provider counts is more than
-// what it takes: the next estimates go on from there, unless it says better.
+// Shorten implements inference.Prompt. If the provider counts more than it accepts,
+// the next estimates continue from that count, unless it reports a better one.
 func (p *prompt) Shorten(refused *model.Request) (first uint64, ok bool) {
 	was := *p.window
 	r := p.reckoning(refused, p.beside)
@@ -122,8 +124,8 @@ func (p *prompt) Counted(tokens int) {
 	p.window.Tokens = p.holder.s.choices.Counted(p.holder.id, p.draft.step, tokens)
 }
 
-// Taken implements inference.Prompt. It looks in the window alone: no model is shown an
-// older call beside this one.
+// Taken implements inference.Prompt. It looks in the window alone: no model sees an
+// older call together with this one.
 func (p *prompt) Taken(callID string) bool {
 	for _, m := range p.draft.messages.Slice() {
 		for _, c := range m.ToolCalls {
@@ -165,8 +167,7 @@ func (p *prompt) transform(ctx context.Context, request model.Request) (model.Re
 }
 
 // toolChoice is the agent's choice of tools. One that forces a call holds until the
-// run has called a tool: a model that must call one in every turn never comes to an
-// end.
+// run has called a tool: a model that must call one in every turn never ends.
 func (p *prompt) toolChoice() model.ToolChoice {
 	choice := p.base.agent.Spec.ToolChoice
 	if forced := choice.Mode == model.ToolRequired || choice.Mode == model.ToolNamed; forced && len(p.draft.totals.Calls) > 0 {
@@ -175,7 +176,7 @@ func (p *prompt) toolChoice() model.ToolChoice {
 	return choice
 }
 
-// offered returns the tools that the model is shown, in a slice of its own.
+// offered returns the tools that the model sees, in a separate slice.
 func offered(tools []model.ToolDefinition, asked *engine.Adjustments) []model.ToolDefinition {
 	var shown []model.ToolDefinition
 	for _, t := range tools {
@@ -186,8 +187,8 @@ func offered(tools []model.ToolDefinition, asked *engine.Adjustments) []model.To
 	return shown
 }
 
-// arrange returns the messages of the request. Where nothing stands beside the
-// conversation its own slice is the request's: nothing is copied.
+// arrange returns the messages of the request. If the request has nothing but the
+// conversation, the conversation's own slice is the request's: nothing is copied.
 func (p *prompt) arrange(b beside, said []core.Message) []core.Message {
 	conversation := window.View(p.shown, *p.window, p.draft.past.Summary.Shown(), p.front(), p.base.agent.Reads)
 	if len(b.before)+len(b.behind) == 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// values are what the round has come to when it waits, see waitWrite.values: whoever goes on
-// with it recalls them.
+// values is the state of the round when it waits, see waitWrite.values: the claim
+// that continues the round recalls it.
 func (m *merger) values() thread.RoundRecord {
 	r := m.round
 	return thread.RoundRecord{
@@ -20,9 +20,9 @@ func (m *merger) values() thread.RoundRecord {
 	}
 }
 
-// recall goes on from what a round that waited had come to. Values were
+// recall continues from the stored state of a round that waited. Values were
 // stored, not intents: it does not matter which build they come from. Without a
-// record everything that is stored is merged again.
+// record all stored results are merged again.
 func (m *merger) recall(ctx context.Context) error {
 	r := m.round
 	version := r.holder.head.Run.Round
@@ -33,7 +33,7 @@ func (m *merger) recall(ctx context.Context) error {
 	if err := r.holder.readRecord(ctx, "round", recordname.Round(r.holder.id, version), &open); err != nil {
 		return err
 	}
-	d := r.draft // begun anew from what is committed: nothing of the round is in it
+	d := r.draft // started again from the committed thread: nothing of the round is in it
 	// A call is merged in the write that makes it done, or after it: a record that
 	// says more is not this head's.
 	unknown := func(i int) bool {

@@ -9,9 +9,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// report tells how a run ended, or that it begins to wait: the observer, and in the
-// log the one line by which somebody who watches it knows what ran. It comes after the write that makes
-// it so, in the process that made it; a crash in between loses it.
+// report records how a run ended, or that it starts to wait: in the observer, and
+// in the one line of the log that shows an operator what ran. It comes after the
+// write that makes it so, in the process that made it; a crash in between loses it.
 func (h *holder) report(ctx context.Context, r core.Run) {
 	if h.s.observer != nil {
 		h.s.observer.Ended(r)
@@ -27,8 +27,8 @@ func (h *holder) report(ctx context.Context, r core.Run) {
 		h.log.out.LogAttrs(ctx, slog.LevelInfo, "run waits", append(attrs, slog.Int("tickets", len(h.head.Tickets)))...)
 		return
 	}
-	// A run that ended before its first step has taken the time since it was asked for. Of one
-	// whose input is lost neither is known.
+	// A run that ended before its first step has taken the time since its
+	// submission. If the input is lost, neither time is known.
 	if began := cmp.Or(r.StartedAt, r.CreatedAt); began != 0 {
 		attrs = append(attrs, slog.String("duration", (time.Duration(r.FinishedAt-began)*time.Millisecond).String()))
 	}
@@ -41,8 +41,8 @@ func (h *holder) report(ctx context.Context, r core.Run) {
 	h.log.out.LogAttrs(ctx, slog.LevelInfo, "run finished", attrs...)
 }
 
-// began notes when a step is taken up, for whoever is told how long it took: nothing
-// else asks for the time.
+// began notes the time when a step is taken up, for an observer of its duration:
+// nothing else asks for the time.
 func (h *holder) began() {
 	if h.s.observer != nil {
 		h.taken = h.env.Now()

@@ -8,11 +8,12 @@ import (
 	"github.com/reveille-run/reveille/core/internal/pins"
 )
 
-// resolve finds the agent that the run is pinned to: the one that it began with. A run
-// that begins is pinned by its first commit. A failure of the store, and content that
-// only a newer program can read, are left to another try. What this build lacks is left
-// to another build, for a time; after it an agent that is gone ends the run, and one of
-// which tools are gone goes on without them.
+// resolve finds the agent that the run is pinned to: the one that it started with.
+// A run that starts is pinned by its first commit. After a failure of the store, or
+// if only a newer program can read the content, another attempt follows. A part
+// that this build lacks is left for another build, for a time. After that time an
+// agent that is gone ends the run, and one of which tools are gone continues
+// without them.
 func (b *base) resolve(ctx context.Context, h *holder) error {
 	found, err := h.s.agents.Resolve(ctx, b.record.AgentID, b.record.Resolution)
 	if err != nil {

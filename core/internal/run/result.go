@@ -16,8 +16,8 @@ import (
 // then, and not the commit's failure.
 const largeResult = 64 << 10
 
-// keep notes the result of call i and stores it, unless it is the last one. Of
-// calls that end at the same time exactly one is the last.
+// keep notes the result of call i and stores it, unless it is the last one. If
+// calls end at the same time, exactly one is the last.
 func (r *round) keep(ctx context.Context, i int, end conclusion) error {
 	entry := r.resultEntry(i, end)
 	payload, err := r.holder.records.EncodeEntry(&entry)
@@ -64,8 +64,8 @@ func (r *round) resultEntry(i int, end conclusion) thread.Entry {
 	return entry
 }
 
-// storeResult puts the result of call i alone. The fence is read here and not
-// when the result was made: the step may have taken the next one meanwhile.
+// storeResult puts the result of call i alone. The fence is read here and not when
+// the result was made: the step may have taken the next one in between.
 func (r *round) storeResult(ctx context.Context, i int) error {
 	record := r.logRecord(i)
 	record.Fence = r.holder.fence()
@@ -76,13 +76,12 @@ func (r *round) storeResult(ctx context.Context, i int) error {
 	return nil
 }
 
-// storeResults puts what a refused or abandoned commit B would have carried, and
-// what an earlier put has failed at, so that no other claim runs those calls
-// again. It is asked before everything that leaves the round behind: a nack, a
-// failure, a close. The refused commit may have stored the result under this very
-// fence; equal bytes are a success then, and other bytes (of a commit before it)
-// want the next fence. One that cannot be stored keeps back those alone that stand behind
-// it in the line.
+// storeResults puts the results that a refused or abandoned commit B would have
+// carried, and those of failed puts, so that no other claim runs those calls again.
+// It is called before everything that leaves the round: a nack, a failure, a close.
+// The refused commit may have stored the result under this very fence; equal bytes
+// are a success then, and other bytes (of a commit before it) want the next fence.
+// A result that cannot be stored keeps back only those after it in the line.
 func (r *round) storeResults(ctx context.Context) error {
 	if r == nil {
 		return nil
@@ -93,7 +92,7 @@ func (r *round) storeResults(ctx context.Context) error {
 			continue
 		}
 		err := r.storeResult(ctx, i)
-		if errors.Is(err, store.ErrConflict) { // other bytes of our own stand there
+		if errors.Is(err, store.ErrConflict) { // other bytes of this claim are there
 			if err = r.holder.refence(ctx, r.holder.head); err == nil {
 				err = r.storeResult(ctx, i)
 			}
@@ -111,8 +110,8 @@ func (r *round) storeResults(ctx context.Context) error {
 	return failure
 }
 
-// storeSmaller stores the result of call i that the store refuses as too large, as an error
-// that says so: what the call changed and its effects are left out.
+// storeSmaller stores the result of call i that the store refuses as too large, as
+// an error with that reason: the call's changes and its effects are omitted.
 func (r *round) storeSmaller(ctx context.Context, i int) error {
 	was := r.calls[i].result.entry
 	small := tool.Failed("result cannot be stored: it is too large")

@@ -13,10 +13,11 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// resume takes a call on from the decision about it. It returns what the call comes to by
-// that alone; nil: its tool is to run, if it passes the checks and gates again. The head's
-// status says only that there is something to do: what, the decision's record says, since the
-// same words decide in every build.
+// resume continues a call after the decision about it. It returns the outcome of
+// the call if the decision alone determines it; nil: its tool is to run, if it
+// passes the checks and gates again. The head's status only shows that a decision
+// exists. The decision's record has the decision itself, since the same words
+// decide in every build.
 func (g *gates) resume(ctx context.Context, t *task) (*conclusion, error) {
 	r := g.round
 	at := slices.IndexFunc(r.holder.head.Tickets, func(k thread.Ticket) bool { return int(k.Call) == t.index })
@@ -27,7 +28,7 @@ func (g *gates) resume(ctx context.Context, t *task) (*conclusion, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Both go into whatever the call comes to: the result says which decision it
+	// Both go into every outcome of the call: the result names the decision that it
 	// follows, and a gate that asks the same again counts as granted.
 	t.decision = decision.ID
 	t.suspended = append(slices.Clone(ticket.Suspended), ticket.Suspension.ID)
@@ -53,8 +54,8 @@ func (g *gates) resume(ctx context.Context, t *task) (*conclusion, error) {
 	return nil, nil
 }
 
-// answers are what the decisions on a call said of how long they hold, the newest last.
-// Nothing else of them is kept: a payload is for whom it answers.
+// answers are the durations that the decisions on a call have set, the newest last.
+// Nothing else of them is kept: a payload is for the call that it answers.
 func answers(t thread.TicketRecord, d core.Decision) []core.Resume {
 	if d.Remember == "" {
 		return t.Answers
@@ -87,8 +88,8 @@ func (g *gates) decision(ctx context.Context, t thread.Ticket) (d thread.Decisio
 	return d, k, r.holder.readRecord(ctx, "decision", recordname.Decision(r.holder.id, turn, t.Call, t.Decision), &d)
 }
 
-// asked is what the gates and BeforeToolExecute asked for when the call came to
-// wait. It counts with a result that comes without asking them again.
+// asked is the command of the gates and BeforeToolExecute when the call started to
+// wait. It counts with a result that comes without running them again.
 func asked(t thread.TicketRecord) state.Command {
 	if t.Hooks == nil {
 		return state.Command{}
@@ -96,8 +97,8 @@ func asked(t thread.TicketRecord) state.Command {
 	return *t.Hooks
 }
 
-// refusal is the result of a call that a decision does not let go on. Whoever was
-// asked for permission and gave none has denied it.
+// refusal is the result of a call that a decision does not let continue. An
+// approver who was asked for permission and gave none has denied it.
 func refusal(d core.Decision, t core.Ticket) tool.Result {
 	status := core.ResultCancelled
 	if t.Refuses(d) || t.Mode == core.ResumeReplay {

@@ -11,14 +11,16 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// round is what this claim knows of the calls of the committed turn: how far each is, and
-// what became of its result. It stores results and announces them. It knows none of those
-// who bring a call further (gates, tickets, line, merger, scheduler): each of them names the
-// round, and writes into its calls what the call has come to.
+// round is this claim's knowledge of the calls of the committed turn: how far each
+// is, and the fate of its result. It stores results and announces them. It does not
+// know the values that bring a call further (gates, tickets, line, merger,
+// scheduler): each of them names the round, and writes the outcome of a call into
+// its calls.
 //
-// It is the step's own goroutine's: a call that runs reports to the scheduler and touches
-// nothing here. What every write asks it for (storeResults, schemaMet, letThrough,
-// callEffects) may be asked of no round, which is nil, and is nothing then.
+// It belongs to the step's own goroutine: a call that runs reports to the scheduler
+// and touches nothing here. The methods that every write calls (storeResults,
+// schemaMet, letThrough, callEffects) may be called on a nil round, and do nothing
+// then.
 type round struct {
 	holder *holder
 	base   *base
@@ -75,8 +77,8 @@ func decided(s thread.CallStatus) bool {
 	return s == thread.CallResuming || s == thread.CallCancelling
 }
 
-// lined reports whether the results of the round stand in a line, see line. Without an agent,
-// in a close, nobody knows what the keys mean that they change.
+// lined reports whether the results of the round form a line, see line. Without an
+// agent, in a close, the meaning of the keys that they change is unknown.
 func (r *round) lined() bool {
 	return r.base.agent != nil && r.mode != agent.Sequential
 }
@@ -84,8 +86,8 @@ func (r *round) lined() bool {
 // hooked reports whether results wait for AfterToolExecute.
 func (r *round) hooked() bool { return r.base.hooks.listens(core.PhaseAfterToolExecute) }
 
-// untried reports whether the result of call i is still to be tried on what siblings
-// changed: it is stored, and stands at no place.
+// untried reports whether the result of call i is still to be tried on the changes
+// of siblings: it is stored, and has no place.
 func (r *round) untried(i int) bool {
 	entry := r.calls[i].result.entry
 	return r.lined() && changesState(entry) && entry.Place == 0
@@ -98,8 +100,8 @@ func (r *round) timeOf(kind InstantKind, i, decided int) int64 {
 }
 
 // key is the call's idempotency key: run, sequence of the turn, index. Provider
-// call ids can be missing or repeat within a thread; a sequence holds one turn
-// for good, whichever claim runs its calls.
+// call ids can be missing or repeat within a thread; a sequence permanently holds
+// one turn, and all claims run the same calls.
 func (r *round) key(i int) string {
 	var room [80]byte
 	b := strconv.AppendUint(append(r.holder.id.AppendTo(room[:0]), '/'), r.first-1, 10)
@@ -111,10 +113,10 @@ func (r *round) logRecord(i int) store.Record {
 	return store.Record{Name: store.LogName(r.first + uint64(i)), Payload: r.calls[i].result.payload}
 }
 
-// announce notes where a result is stored and announces it, once. A position says that
-// everything before it was shown, so a result after a call that has none yet is
-// announced without one: a reader that comes back gets it again. Results
-// that the head marked done when the step began were announced by the claim that moved
+// announce notes where a result is stored and announces it, once. A position means
+// that everything before it was shown, so a result after a call that has none yet
+// is announced without one: a reader that reconnects gets it again. Results that
+// the head marked done when the step started were announced by the claim that moved
 // them there.
 func (r *round) announce(i int, at where) {
 	c := &r.calls[i]
@@ -164,9 +166,9 @@ func (r *round) statuses(calls []thread.CallStatus) (next []thread.CallStatus, p
 }
 
 // schemaMet is the highest schema of the results that this claim has met in the
-// log, 0 when there are none: the head must say it, so that a program which
-// cannot read them leaves the thread alone. One that is too new for this program
-// goes into the nack.
+// log, 0 when it met none: the head must have it, so that a program which cannot
+// read them does not claim the thread. One that is too new for this program goes
+// into the nack.
 func (r *round) schemaMet() uint16 {
 	if r == nil {
 		return 0
@@ -182,7 +184,7 @@ func (r *round) addResults() {
 	}
 }
 
-// complainOf says that what a stored result asks for could not be applied.
+// complainOf logs that a request of a stored result could not be applied.
 func (r *round) complainOf(ctx context.Context, i int, err error) {
 	call := r.turn.ToolCalls[i]
 	r.holder.complain(ctx, "what a call asked for could not be applied", slices.Concat([]any{"call", call.ID, "tool", call.Name}, failure(err))...)

@@ -28,14 +28,15 @@ import (
 type Committer interface {
 	// Commit applies a change and stores it with the records of build, which is
 	// called for every head that the change is tried on. An error of thread's
-	// says that it was refused; ErrFenced means that the claim is lost, and
-	// store.ErrConflict that the holder stands in its own way and must refence.
+	// reports that it was refused. ErrFenced means that the claim is lost, and
+	// store.ErrConflict that the holder's own records are in the way and it must
+	// refence.
 	Commit(ctx context.Context, key core.ThreadKey, known thread.Head, change thread.Change,
 		build func(thread.Head, thread.Result) ([]store.Record, error)) (thread.Head, thread.Result, error)
 	Head(ctx context.Context, key core.ThreadKey) (thread.Head, error)
 }
 
-// Store is what a step reads and writes beside the head.
+// Store has the reads and writes of a step other than the head.
 type Store interface {
 	checkpoint.Store
 	Put(ctx context.Context, key core.ThreadKey, record store.Record) error
@@ -43,9 +44,9 @@ type Store interface {
 
 // Agents resolves agents; *pins.Pins implements it.
 type Agents interface {
-	// Resolve returns the agent that a run is pinned to by its hash, and today's for an
-	// empty pin. pins.ErrStore and an error with code schema (a newer program's
-	// content) are worth another try; any other ends the run.
+	// Resolve returns the agent that a run is pinned to by its hash, and today's
+	// for an empty pin. After pins.ErrStore and an error with code schema (a newer
+	// program's content) another attempt may succeed; any other ends the run.
 	Resolve(ctx context.Context, id, pin string) (*registry.Resolved, error)
 }
 
@@ -61,28 +62,29 @@ type Options struct {
 	Committer Committer
 	Agents    Agents
 	Records   thread.Records     // the schemas that the program reads and writes
-	Stops     []agent.StopPolicy // of every run, asked behind those of its agent
+	Stops     []agent.StopPolicy // of every run, after those of its agent
 	Logger    *slog.Logger       // nil: slog.Default
-	Observer  Observer           // nil: nobody counts
+	Observer  Observer           // nil: no metrics
 	Lease     time.Duration      // renewed past two thirds; 0: 30 s
 	Poll      time.Duration      // interval between looks for a cancel; capped at Lease/6; 0: 2 s
-	// Window is how much of a conversation a model is shown at most, in tokens, whatever
-	// its agent and the model allow; 0: they decide.
+	// Window is the maximum size of the window, in tokens, for every agent and
+	// model; 0: they decide.
 	Window    int
 	CacheSize int // bytes of conversations that are kept in memory; 0: 64 MiB
-	Snapshot  int // turns of a thread until its state is stored again, besides at a run's start; 0: 16
-	// Chunks says that what models say is kept until its commit, for readers of this
-	// process ([Stepper.Hear]) and, when they ask for it, of others: see agent.EventMode.
+	Snapshot  int // turns of a thread until its state is stored again, in addition to a run's start; 0: 16
+	// Chunks keeps the words of models until their commit, for readers of this
+	// process ([Stepper.Hear]) and, when they ask for it, of others: see
+	// agent.EventMode.
 	Chunks bool
 	// Said is called when there is something new for [Stepper.Hear], in the step's
-	// goroutine: it must not block. nil: nobody waits for that.
+	// goroutine: it must not block. nil: no reader waits for that.
 	Said func(core.ThreadKey)
 	// Profiles returns the values outside of threads that hooks and tools of a tenant's
 	// runs are given; nil: none.
 	Profiles func(tenant string) state.Profiles
-	// LeaveFor is how long a run is left to another build that has what this one lacks of
-	// its agent, or the agent itself; 0: 10 minutes, negative: not at all, for a process
-	// that is the only one of its store.
+	// LeaveFor is how long a run waits for another build that has a part of its
+	// agent that this one lacks, or the agent itself; 0: 10 minutes, negative: not
+	// at all, for a process that is the only one of its store.
 	LeaveFor time.Duration
 	// Children starts the runs that tools ask for; nil: tools start none.
 	Children Children
@@ -90,17 +92,18 @@ type Options struct {
 	Metering *accounting.Metering
 	// Choices decides what the records do not; nil: the runs happen now. See [Choices].
 	Choices Choices
-	// Compact is called behind the commit of a turn that asks for a summary of the
-	// thread, and sees to it that [compaction.Maker.Compact] is, of Summaries. nil: nobody does, and a step
-	// makes each summary itself.
+	// Compact is called after the commit of a turn that asks for a summary of the
+	// thread, and must have [compaction.Maker.Compact] called, of Summaries. nil:
+	// each step makes its summaries itself.
 	Compact func(context.Context, core.ThreadKey)
-	// Failed is told of each run that this process ends with an error: what the error
-	// was, which may quote anything and is no client's to read. nil: nothing is told.
+	// Failed is called for each run that this process ends with an error, with the
+	// error, which may quote anything and must not reach a client. nil: no call.
 	Failed func(run core.ID, cause error)
-	// Accept is asked about each answer that is of the form which the run has to come to:
-	// an error goes back to the model as one of the form does, and ends the run like one.
-	// The text of the error is stored, for all who may read the thread. It returns at once,
-	// and says of the same answer the same. nil: every answer of the form is right.
+	// Accept checks each answer that has the form which the run requires: an error
+	// is sent back to the model like an error of the form, and ends the run like
+	// one. The text of the error is stored, for all who may read the thread. It
+	// returns immediately, and returns the same for the same answer. nil: every
+	// answer of the form is right.
 	Accept func(run core.ID, step int, answer string) error
 	// Limits holds the runs of a tenant to its limits; nil: nothing is limited.
 	Limits *accounting.Gate
@@ -134,7 +137,7 @@ type Stepper struct {
 	hint      func(context.Context, core.ThreadKey) // Options.Compact
 
 	snapshotEvery int
-	abandoned     atomic.Int64 // tools that were left behind and still run
+	abandoned     atomic.Int64 // tools that were abandoned and still run
 	failedEffects atomic.Int64 // since the Stepper was made
 }
 
@@ -189,14 +192,14 @@ func (s *Stepper) Summaries() *compaction.Maker { return s.summaries }
 // readers of a thread's state.
 func (s *Stepper) Reader() *checkpoint.Reader { return s.reader }
 
-// Abandoned is how many tools were left behind, because they do not end when
-// their context does, and still run. Whoever owns the process decides how many
-// are too many.
+// Abandoned is how many tools were abandoned, because they did not end when their
+// context did, and still run. The owner of the process decides how many are too
+// many.
 func (s *Stepper) Abandoned() int { return int(s.abandoned.Load()) }
 
-// EffectFailures is how many effects have failed in this process, in all runs: their
-// handler returned an error or panicked. What they came with stands, and each has its
-// line in the log.
+// EffectFailures is how many effects have failed in this process, in all runs:
+// their handler returned an error or panicked. Their commits remain, and each has
+// its line in the log.
 func (s *Stepper) EffectFailures() int64 { return s.failedEffects.Load() }
 
 // Work is the right to take one step.
@@ -206,17 +209,17 @@ type Work struct {
 	// Keep asks to hold the claim over the commit, for a caller that steps in a
 	// loop; the outcome is then Continue instead of Yield.
 	Keep bool
-	// Whole says that the step has a whole invocation to itself: when even that
+	// Whole means that the step has a whole invocation to itself: when even that
 	// brings neither a commit nor a result, the run ends with an error instead of
 	// being tried again.
 	Whole bool
-	// Proved is called, by the step's goroutine, when the step has committed a turn, and
-	// each time that it has stored a result which a tool gave under this claim: what ran
-	// has not taken the process down. A result that was adopted, or that no tool gave,
-	// proves nothing. nil: nobody asks.
+	// Proved is called, by the step's goroutine, when the step has committed a
+	// turn, and each time that it has stored a result which a tool gave under this
+	// claim: the code that ran has not taken the process down. A result that was
+	// adopted, or that no tool gave, proves nothing. nil: no call.
 	Proved func()
-	// Followed is until when somebody in another process is known to follow the run, unix
-	// milliseconds; 0: nobody is.
+	// Followed is the time until which a reader in another process is known to
+	// follow the run, unix milliseconds; 0: no such reader.
 	Followed int64
 }
 
@@ -224,7 +227,7 @@ type Work struct {
 type Stepped struct {
 	Outcome thread.Outcome // Continue, Yield, Wait or Done
 	Head    thread.Head    // after the commit; the next Work's of a Continue
-	Retry   bool           // the claim was given back: the step will be tried again
+	Retry   bool           // the claim was released: the step will be tried again
 	// Followed is the next Work's of a Continue.
 	Followed int64
 }

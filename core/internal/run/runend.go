@@ -30,7 +30,7 @@ func (m *machine) runEnd(ctx context.Context, t *core.Termination) (skipped bool
 		m.holder.complain(ctx, "RunEnd is skipped: too many claims of the closing run were lost", "attempts", m.holder.head.Run.Attempts)
 		return true, nil
 	}
-	// A phase that failed half-way has changed nothing of the draft: what it has come to is
+	// A phase that failed half-way has changed nothing of the draft: its outcome is
 	// merged as a whole.
 	before := m.draft
 	within, cancel := m.holder.env.WithTimeout(ctx, m.holder.lease)
@@ -41,8 +41,8 @@ func (m *machine) runEnd(ctx context.Context, t *core.Termination) (skipped bool
 		}
 		m.holder.complain(ctx, "RunEnd failed; the run ends anyway", failure(err)...)
 	}
-	// Of the draft only what came since is RunEnd's. The rest is what the calls have changed,
-	// which each claim makes again from their results.
+	// Only the later part of the draft is RunEnd's. The rest is the changes of the
+	// calls, which each claim makes again from their results.
 	m.runEnded = &thread.EndRecord{At: m.draft.at, Patch: state.Patch(nil).Join(m.draft.patches[len(before.patches):]...), Revision: m.draft.snapshot.Revision()}
 	if added := m.draft.effects[len(before.effects):]; len(added) > 0 {
 		m.runEnded.Command = &state.Command{Effects: added}
@@ -50,7 +50,8 @@ func (m *machine) runEnd(ctx context.Context, t *core.Termination) (skipped bool
 	return false, nil
 }
 
-// recallRunEnd takes what RunEnd came to under a claim that was given back behind it.
+// recallRunEnd takes the outcome of RunEnd under a claim that was released after
+// it.
 func (m *machine) recallRunEnd(ctx context.Context) error {
 	end := new(thread.EndRecord)
 	err := m.holder.readRecord(ctx, "end", recordname.End(m.holder.id, m.holder.head.Run.RunEnd), end)

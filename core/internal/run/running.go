@@ -15,14 +15,14 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// What a tool comes to goes from its goroutine through news to the scheduler, which alone
-// writes into calls. When a tool has returned it may have acted: from then on its result is
-// worth more than the time that is left.
+// The outcome of a tool goes from its goroutine through news to the scheduler,
+// which alone writes into calls. A tool that has returned may have acted: from then
+// on its result is worth more than the time that is left.
 
-// start runs a call's tool: beside the scheduler, which looks after the siblings
-// meanwhile, or, in a sequential round, until it has ended. What the watch reads
-// by then is heard before anything is stored, so that the write does not meet a
-// newer head.
+// start runs a call's tool: concurrently with the scheduler, which serves the
+// siblings, or, in a sequential round, until it has ended. Heads that the watch has
+// read by then are heard before anything is stored, so that the write does not meet
+// a newer head.
 func (s *scheduler) start(ctx context.Context, t *task) {
 	s.round.calls[t.index].stage = running
 	call := s.gates.toolCall(t)
@@ -33,7 +33,7 @@ func (s *scheduler) start(ctx context.Context, t *task) {
 	}
 	if s.group == nil {
 		done := s.call(ctx, t, call, kept)
-		s.round.holder.emitShown(s.round.holder.shared.news.newlyShown()) // the last of a tool that was left behind
+		s.round.holder.emitShown(s.round.holder.shared.news.newlyShown()) // the last of a tool that was abandoned
 		s.round.holder.hearHead()
 		s.failed(t.index, s.toolEnded(ctx, done))
 		return
@@ -45,9 +45,9 @@ func (s *scheduler) start(ctx context.Context, t *task) {
 	})
 }
 
-// call returns what a call's tool came to. It reads of the step what does not
-// change while the round runs, and stores nothing, so that results lie in the order
-// in which the scheduler took them.
+// call returns the outcome of a call's tool. It reads only parts of the step that
+// do not change while the round runs, and stores nothing, so that results are in
+// the order in which the scheduler took them.
 func (s *scheduler) call(ctx context.Context, t *task, call tool.Call, kept *parts) (done finished) {
 	done.call = t.index
 	done.err = env.Protect(func() (err error) {
@@ -61,19 +61,19 @@ func (s *scheduler) call(ctx context.Context, t *task, call tool.Call, kept *par
 	return done
 }
 
-// await waits until a call that runs has ended or shown something, or the watch has
-// seen another head. It does not end with ctx: the tools do, at the latest abandonAfter later,
-// and are waited for.
+// await waits until a call that runs has ended or reported something, or the watch
+// has seen another head. It does not end with ctx: the tools do, at the latest
+// abandonAfter later, and await waits for them.
 //
 // Calls that have ended while the scheduler was busy are taken in call order, so
-// that what is stored does not depend on how two goroutines were scheduled.
+// that the stored order does not depend on how two goroutines were scheduled.
 func (s *scheduler) await(ctx context.Context) {
 	show, done, changed := s.round.holder.shared.news.drain()
 	if changed != nil {
 		_ = s.round.holder.env.Wait(context.WithoutCancel(ctx), changed)
 		show, done, _ = s.round.holder.shared.news.drain()
 	}
-	s.round.holder.emitShown(show) // before the results: what a call shows comes before what it came to
+	s.round.holder.emitShown(show) // before the results: a call's reports come before its outcome
 	slices.SortFunc(done, func(a, b finished) int { return a.call - b.call })
 	for _, f := range done {
 		s.running--
@@ -81,10 +81,10 @@ func (s *scheduler) await(ctx context.Context) {
 	}
 }
 
-// toolEnded takes what a tool came to. It may have acted when it returns, so from
-// then on the result is worth more than the time that is left: it is kept even
-// when the context is over, unless the claim is, when another worker decides about
-// the call.
+// toolEnded takes the outcome of a tool. It may have acted when it returns, so from
+// then on the result is worth more than the time that is left. It is kept even when
+// the context is over, unless the claim is, when another worker decides about the
+// call.
 func (s *scheduler) toolEnded(ctx context.Context, f finished) error {
 	switch {
 	case ctx.Err() != nil && (f.err != nil || errors.Is(context.Cause(ctx), thread.ErrFenced)):
@@ -122,8 +122,8 @@ func (s *scheduler) toolReturned(ctx context.Context, f finished) error {
 		return s.suspend(ctx, t, *result.Suspend, true)
 	}
 	// A command that cannot be stored is found here, where it costs the call its
-	// intents. Found at the merge, or by the encoder, it would cost the run, or
-	// run the tool again with every try.
+	// intents. Found at the merge, or by the encoder, it would cost the run, or run
+	// the tool again with every attempt.
 	if err := r.base.hooks.engine.Check(result.Command); err != nil { // it names an unregistered key, action or effect, or cannot be stored
 		result = tool.Failed("execution failed: " + err.Error())
 	}
@@ -140,8 +140,9 @@ func (s *scheduler) toolReturned(ctx context.Context, f finished) error {
 		}
 	}
 	err := s.line.conclude(ctx, t.index, conclusion{result: result, hooks: t.hooks, decision: t.decision, took: f.took})
-	// What the runtime says of a tool that it has left behind, and that goes on, proves
-	// nothing. The last result of a round travels with its commit, which is progress.
+	// The runtime's result for a tool that it has abandoned, and that still runs,
+	// proves nothing. The last result of a round travels with its commit, which is
+	// progress.
 	if r.calls[t.index].result.where == put && result.Status != core.ResultUnknown {
 		r.holder.proves()
 	}

@@ -22,7 +22,7 @@ type logPart struct {
 	from     uint64 // sequence of the log's newest record before the write
 	entries  []thread.Entry
 	consumed []thread.InboxRef // inbox entries among them
-	cut      uint64            // the log is taken back from here on; 0: it is not
+	cut      uint64            // the log is superseded from here on; 0: it is not
 	summary  uint64            // the summary that comes in force ends there; 0: the one that is stays
 	schema   uint16            // of its record
 }
@@ -33,12 +33,12 @@ func newLogPart(h *holder, d *draft) logPart {
 	return logPart{codec: h.records, from: d.from, entries: d.entries, consumed: d.consumed, cut: d.cut, summary: summary, schema: schema}
 }
 
-// seq is the sequence of the log's newest record behind the write.
+// seq is the sequence of the log's newest record after the write.
 func (p *logPart) seq() uint64 { return p.from + uint64(len(p.entries)) }
 
-// addTo begins a plan with records of the entries behind the first so many, which are stored
-// by other means: results have their payloads already. It leaves room for records that come
-// behind them: a run's, and what lists its thread.
+// addTo starts a plan with records of the entries after the first so many, which
+// are stored by other means: results have their payloads already. It leaves room
+// for later records: a run's, and what lists its thread.
 func (p *logPart) addTo(to *plan, skip int) {
 	records := make([]store.Record, len(p.entries)-skip, len(p.entries)+2)
 	for i := range records {
@@ -56,21 +56,21 @@ func encodeRun(codec thread.Records, r *thread.RunRecord) (store.Record, error) 
 	return store.Record{Name: recordname.Run(r.ID), Payload: payload}, err
 }
 
-// runPart is the run as a write finds it: what its record, and what lists of threads show
-// of it, are made of for each head that the write may come to.
+// runPart is the run as a write finds it: the values for its record, and for the
+// lists of threads, for each head that may follow from the write.
 type runPart struct {
 	codec    thread.Records
 	account  *accounting.Run
 	env      *env.Env              // its clock says until when a stretch of the run's accounts goes
 	user     string                // owner of the thread
 	lost     bool                  // what the run has used cannot be read
-	before   *thread.RunRecord     // as it stood before the write; it is not changed
+	before   *thread.RunRecord     // the record before the write; it is not changed
 	totals   *thread.Totals        // of the run; they are not changed while the write is tried
 	messages []core.Message        // of the thread, those that the write adds among them
-	answer   *model.ResponseFormat // the form that the run's answer has to have; nil: none, or nobody knows
-	end      *core.Termination     // nil: the run goes on, or waits
+	answer   *model.ResponseFormat // the form that the run's answer must have; nil: none, or unknown
+	end      *core.Termination     // nil: the run continues, or waits
 	form     thread.Form           // of its end
-	unlogged *accounting.Spent     // what was asked of models for a turn, which counts unless the log has it; nil: nothing
+	unlogged *accounting.Spent     // usage of models for a turn, which counts unless the log has it; nil: none
 	logEnd   uint64                // sequence of the log's newest record before the write
 	at       int64                 // when it ends or begins to wait, unix milliseconds: read once for all tries and forms of the write
 }
@@ -88,9 +88,9 @@ func newRunPart(h *holder, b *base, d *draft, end *core.Termination, form thread
 	return p
 }
 
-// record is the run's record for an outcome. The ending names the version of the head
-// that begins to close the run: a record that a refused commit has left behind names a
-// version that never did, and is not believed.
+// record is the run's record for an outcome. The ending names the version of the
+// head that starts to close the run: a record that a refused commit has left names
+// a version that never did, and does not count.
 func (p *runPart) record(next thread.Head, result thread.Result) *thread.RunRecord {
 	made := struct { // one allocation has both
 		record thread.RunRecord
@@ -98,7 +98,7 @@ func (p *runPart) record(next thread.Head, result thread.Result) *thread.RunReco
 	}{record: *p.before}
 	r := &made.record
 	r.Steps, r.Usage, r.Spend = p.totals.Steps, p.totals.Usage, p.totals.Spend
-	r.Status, r.InRound = core.RunRunning, false // what a refused end has left behind
+	r.Status, r.InRound = core.RunRunning, false // left by a refused end
 	switch result.Outcome {
 	case thread.Wait:
 		r.Status = core.RunWaiting
@@ -112,15 +112,17 @@ func (p *runPart) record(next thread.Head, result thread.Result) *thread.RunReco
 	return r
 }
 
-// finish makes a record say that its run is over, and since when. That is the same for all
-// tries of the write: a record that a refused one has left behind says no other time.
+// finish marks a record as the one of a run that is over, with the time. That is
+// the same for all attempts of the write: a record that a refused one has left has
+// no other time.
 func (p *runPart) finish(r *thread.RunRecord) {
 	r.Status, r.Termination, r.FinishedAt = core.RunDone, p.end, p.at
 	r.Response = p.response()
 }
 
-// response is the text of the run's last turn. Of one that came to an answer of a form it
-// is that alone, as the form means it: what stands before it in the turn is not of the form.
+// response is the text of the run's last turn. For an answer of a form it is that
+// answer alone, as the form means it: text before it in the turn is not of the
+// form.
 func (p *runPart) response() string {
 	turn := lastTurnOf(p.messages, p.before.ID)
 	switch {
@@ -132,8 +134,8 @@ func (p *runPart) response() string {
 	return turn.Text()
 }
 
-// stored is the run's record as the form of the end has it. What the form leaves out stays
-// known to this process: RunEnd and the run's last event have all of it.
+// stored is the run's record as the form of the end has it. Parts that the form
+// omits stay known to this process: RunEnd and the run's last event have all of it.
 func (p *runPart) stored(whole *thread.RunRecord, closing uint64) *thread.RunRecord {
 	if p.form == thread.FormWhole {
 		return whole
@@ -155,9 +157,9 @@ func (p *runPart) stored(whole *thread.RunRecord, closing uint64) *thread.RunRec
 	return &record
 }
 
-// addTo adds to a plan the record of the run, as it is to be stored, and, where
-// the run ends or begins to wait with the write, what lists of threads show from then on. A
-// close is not listed until it is final.
+// addTo adds to a plan the record of the run, as it is to be stored. If the run
+// ends or starts to wait with the write, it also adds what lists of threads show
+// from then on. A close is not listed until it is final.
 func (p *runPart) addTo(to *plan, next thread.Head, outcome thread.Outcome, r *thread.RunRecord) {
 	to.add(encodeRun(p.codec, r))
 	if outcome != thread.Wait && outcome != thread.Done {
@@ -200,7 +202,8 @@ func lastTurnOf(messages []core.Message, run core.ID) *core.Message {
 	return nil
 }
 
-// complainOfLeft logs what the write has left out that no store takes.
+// complainOfLeft logs the parts that the write has omitted because no store takes
+// them.
 func (p *plan) complainOfLeft(ctx context.Context, log *logger) {
 	if p.left > 0 {
 		log.complain(ctx, "the record of what the run has used is too large for the store", "bytes", p.left)
@@ -225,7 +228,8 @@ func (p *runPart) addAccount(to *plan, next thread.Head, result thread.Result) {
 	}
 }
 
-// cutText cuts a text to MaxLeast bytes as it is encoded, and marks that it goes on.
+// cutText cuts a text to MaxLeast bytes as it is encoded, and marks that it
+// continues.
 func cutText(text string) string {
 	const most = thread.MaxLeast - len(`"..."`)
 	for cut := text; ; {

@@ -6,9 +6,9 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
-// save writes, and does what follows every write of the log or of the run's end: the observer
-// is told what the log has, and the effects of calls run, since any write may be the one that
-// moves a call to done.
+// save writes, and does what follows every write of the log or of the run's end: it
+// passes the new records to the observer, and runs the effects of calls, since any
+// write may be the one that moves a call to done.
 func (m *machine) save(ctx context.Context, w write) (*plan, thread.Result, error) {
 	was := m.holder.head
 	p, result, err := m.holder.write(ctx, w)

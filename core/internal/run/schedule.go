@@ -12,22 +12,22 @@ import (
 )
 
 // scheduler runs what can be run of a round. It is the step's own goroutine, the
-// only one that asks gates, starts calls, stores results and commits. The watch
-// reads the head beside it and leaves what it finds in news. So do the calls of a
-// parallel round, which run beside each other; those of a sequential round the
-// scheduler waits for, one by one, and needs no group of them.
+// only one that runs gates, starts calls, stores results and commits. The watch
+// reads the head concurrently and leaves its findings in news. So do the calls of a
+// parallel round, which run concurrently. The scheduler waits for those of a
+// sequential round one by one, and needs no group of them.
 //
-// What one call fails with cancels none of the others: their tools have begun,
-// and each result that is stored is one that does not run again. Only a lost
-// claim or an ended run does. After a failure nothing new is started.
+// The failure of one call cancels none of the others: their tools have started, and
+// each result that is stored is one that does not run again. Only a lost claim or
+// an ended run cancels them. After a failure nothing new is started.
 //
 // Nothing of the step has a lock for this. A tool's function gets its task and its
-// call by value before it starts, and gives its outcome back through news,
-// whose mutex orders what it did before what the scheduler does with it.
+// call by value before it starts, and gives its outcome back through news, whose
+// mutex orders its work before the scheduler's.
 //
 // The scheduler sees decisions that come while it works in two ways: in the head
-// that each of its own writes returns, and in the heads that the watch reads. Both
-// end in the step's head, and from there on make no difference.
+// that each of its writes returns, and in the heads that the watch reads. Both end
+// in the step's head, and from there on make no difference.
 type scheduler struct {
 	round   *round
 	gates   *gates
@@ -81,8 +81,8 @@ func (s *scheduler) goesOn(ctx context.Context) bool {
 }
 
 // sequential runs the calls one after the other, each from its gate to
-// AfterToolExecute, so that the next one sees what it changed. At a call that
-// waits for a decision it stops: those behind it stay new.
+// AfterToolExecute, so that the next one sees its changes. It stops at a call that
+// waits for a decision: those after it stay new.
 func (s *scheduler) sequential(ctx context.Context) {
 	for i := range s.round.calls {
 		c := &s.round.calls[i]
@@ -90,7 +90,7 @@ func (s *scheduler) sequential(ctx context.Context) {
 			s.failed(i, s.one(ctx, i))
 		}
 		// A result that came with the end of the time is stored, and merged by the
-		// claim that goes on: AfterToolExecute would be cut short here.
+		// claim that continues: AfterToolExecute would be cut short here.
 		if c.stage != concluded || !s.goesOn(ctx) {
 			return
 		}
@@ -132,7 +132,8 @@ func (s *scheduler) admit(ctx context.Context, i int) error {
 	return nil
 }
 
-// suspend makes a call wait for a decision. Where it cannot, that is what the call comes to.
+// suspend makes a call wait for a decision. If it cannot, that failure is the
+// call's outcome.
 func (s *scheduler) suspend(ctx context.Context, t *task, asked core.TicketRequest, byTool bool) error {
 	refused, err := s.tickets.suspend(ctx, t, asked, byTool)
 	if refused == nil {
@@ -152,7 +153,7 @@ func (s *scheduler) parallel(ctx context.Context) {
 	s.group, _ = s.round.holder.env.Group(ctx)
 	defer func() {
 		// Nothing runs any more, unless the scheduler itself has panicked: then its
-		// tools must not go on beside whoever handles that.
+		// tools must not continue while the panic is handled.
 		s.group.Cancel()
 		_ = s.group.Wait()
 	}()
@@ -170,19 +171,19 @@ func (s *scheduler) parallel(ctx context.Context) {
 	}
 }
 
-// startAll asks the gates of all calls that may go on, in call order, before any
-// of them starts, so that what a gate says cannot depend on how fast a sibling
-// is. It reports whether it came to anything new: what it did may let other calls go
-// on, so it is asked until it finds nothing.
+// startAll runs the gates of all calls that may continue, in call order, before any
+// of them starts, so that the verdict of a gate cannot depend on how fast a sibling
+// is. It reports whether it did anything new: its work may let other calls
+// continue, so it is called until it finds nothing.
 //
 // In batch mode decided calls are held back while a ticket of the head is open,
-// however long siblings run: whoever decides the last one decides about all. Calls that
-// were superseded are not.
+// however long siblings run: the last decision decides about all. Calls that were
+// superseded are not held back.
 func (s *scheduler) startAll(ctx context.Context) (acted bool) {
 	hold := s.round.mode == agent.ParallelBatchApproval && slices.ContainsFunc(s.round.holder.head.Tickets, undecided)
 	var ready []*task
 	for i := range s.round.calls {
-		// Of one that is asking the head's status is of before.
+		// While a call is asking, the head's status is an earlier one.
 		c := &s.round.calls[i]
 		if c.stage != fresh && c.stage != crowded || !s.ready(i, hold) {
 			continue
@@ -202,7 +203,7 @@ func (s *scheduler) startAll(ctx context.Context) (acted bool) {
 	return s.launch(ctx, ready) || acted
 }
 
-// ready reports whether call i can be asked about. hold: the round waits until
+// ready reports whether the gates of call i can run. hold: the round waits until
 // every ticket is decided.
 func (s *scheduler) ready(i int, hold bool) bool {
 	if blocked := s.round.calls.blocked(); blocked >= 0 && i > blocked {
@@ -213,19 +214,19 @@ func (s *scheduler) ready(i int, hold bool) bool {
 		return false
 	case thread.CallResuming:
 		return !hold
-	case thread.CallCancelling: // without a ticket it was superseded, and nobody will decide about it
+	case thread.CallCancelling: // without a ticket it was superseded, and no decision will come
 		return !hold || !slices.ContainsFunc(s.round.holder.head.Tickets, func(t thread.Ticket) bool { return int(t.Call) == i })
 	}
-	// New, or running under a claim that is gone: admit tells them apart.
-	// A crowded call was asked for nothing: it is asked again when a ticket has gone,
-	// which is when the call that had it is done.
+	// New, or running under a claim that is gone: admit tells them apart. A crowded
+	// call has no ticket: it is tried again when a ticket has gone, which is when
+	// the call that had it is done.
 	return s.round.calls[i].stage != crowded || len(s.round.holder.head.Tickets) < thread.MaxTickets
 }
 
-// skipAll ends what a blocked run does not come to any more: the calls behind
-// the blocked one, and those before it that wait for a decision. Nobody should be
-// asked about a run that is over. What runs already runs to its end: it may have
-// acted, and its result is told.
+// skipAll ends the calls that a blocked run does not reach any more: the calls
+// after the blocked one, and those before it that wait for a decision. No approver
+// should see a question of a run that is over. Calls that run already run to their
+// end: they may have acted, and their results are shown.
 func (s *scheduler) skipAll(ctx context.Context) {
 	blocked := s.round.calls.blocked()
 	for i := range s.round.calls {
@@ -274,8 +275,9 @@ func (s *scheduler) launch(ctx context.Context, ready []*task) (wrote bool) {
 			}
 		}
 		if err := s.tickets.commit(ctx, marks); err != nil {
-			// Of no call in particular. Nothing was started; a mark that was stored all
-			// the same costs its call an unknown outcome, never a second execution.
+			// The error concerns no call in particular. Nothing was started; a mark
+			// that was stored anyway costs its call an unknown outcome, never a
+			// second execution.
 			s.failed(s.round.calls.index(func(c *call) bool { return c.stage != concluded }), err)
 			return false
 		}

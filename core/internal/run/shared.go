@@ -7,14 +7,14 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
-// shared is what a step shares with those beside its goroutine: its watch, its tools, and
-// whoever in its process writes to its thread or listens to it. Each part has its own lock
-// or is atomic, and none knows the step.
+// shared is the part of a step that other goroutines use: its watch, its tools, and
+// code in its process that writes to its thread or listens to it. Each part has its
+// own lock or is atomic, and none knows the step.
 type shared struct {
 	hold   hold        // which claim is the step's: it has the claim's fence
 	news   news        // what reaches the open round
 	told   told        // heads that this process has written
-	chunks live.Writer // what was said of the step's inference
+	chunks live.Writer // the words of the step's inference
 	behind *shared     // the next step of the same thread, see under, whose lock it has
 }
 
@@ -27,7 +27,7 @@ type shared struct {
 type hold struct {
 	fence     atomic.Uint64 // of the claim; 0 is never held
 	refencing atomic.Bool   // the next fence is being taken
-	ending    atomic.Bool   // the step ends the run: a closing head is no surprise
+	ending    atomic.Bool   // the step ends the run: a closing head is expected
 }
 
 // look is what a fence that was read in the head says of the step's claim.
@@ -40,7 +40,7 @@ const (
 )
 
 // look judges a fence. refencing is read before fence and cleared after it is set:
-// whoever finds it cleared again finds the new fence.
+// a reader that finds it cleared again finds the new fence.
 func (h *hold) look(fence uint64) look {
 	refencing, held := h.refencing.Load(), h.fence.Load()
 	switch {
@@ -52,9 +52,9 @@ func (h *hold) look(fence uint64) look {
 	return lookOwn
 }
 
-// judge says whether a head ends the step's work: thread.ErrFenced when the claim is lost,
-// ErrSuperseded or ErrClosing when the run was ended and the step does not know yet. The
-// head was written before judge is called, see hold.
+// judge returns the error if a head ends the step's work: thread.ErrFenced when the
+// claim is lost, ErrSuperseded or ErrClosing when the run was ended and the step
+// does not know yet. The head was written before judge is called, see hold.
 func (h *hold) judge(head *thread.Head) error {
 	ending := h.ending.Load()
 	switch {

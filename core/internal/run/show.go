@@ -6,13 +6,13 @@ import (
 	"github.com/reveille-run/reveille/core/internal/show"
 )
 
-// What a tool shows while it runs goes from the tool's goroutine through news to the
-// step's, which alone emits. A tool never waits for that: show.Live bounds what a call
-// can show, so that news need not. Nothing is stored, and the events have no
-// position: a reader that comes back gets the call's result.
+// A tool's reports go from the tool's goroutine through news to the step's, which
+// alone emits. A tool never waits for that: show.Live bounds the reports of a call,
+// so that news need not. Nothing is stored, and the events have no position: a
+// reader that reconnects gets the call's result.
 //
-// The step's goroutine takes what was shown when it waits for tools: in a parallel
-// round in await, beside the calls that end; in a sequential one, where it waits for
+// The step's goroutine takes the reports when it waits for tools: in a parallel
+// round in await, with the calls that end; in a sequential one, where it waits for
 // one tool, in awaitTool.
 
 // listen lets the tool of a call show its work. It is called before the tool starts.
@@ -24,9 +24,9 @@ func (s *parts) listen(id, name string, alone bool) {
 // Show implements show.Audience.
 func (s *parts) Show(r show.Report) (more bool) { return s.step.shared.news.show(shown{&s.show, r}) }
 
-// show hands over a report, in the tool's goroutine. Looking at over and handing over
-// are one under the lock, as setting it is, so that nothing of a call comes
-// behind its end.
+// show hands over a report, in the tool's goroutine. The check of over and the
+// hand-over are one step under the lock, as setting it is, so that no report of a
+// call comes after its end.
 func (n *news) show(s shown) (more bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -38,15 +38,15 @@ func (n *news) show(s shown) (more bool) {
 	return true
 }
 
-// mute takes nothing any more of what a tool shows, which is left behind.
+// mute takes no more reports of a tool that is abandoned.
 func (n *news) mute(s *parts) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s.show.over = true
 }
 
-// returned tells whoever waits for a tool that it has returned. It shows nothing any
-// more: what it has started and left running does not count.
+// returned notifies the waiting goroutine that a tool has returned. It shows
+// nothing any more: work that it has started and left running does not count.
 func (n *news) returned(a *attempt) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -58,8 +58,8 @@ func (n *news) returned(a *attempt) {
 	n.wake()
 }
 
-// heard returns what was shown, and, unless the tool has returned, what is closed with
-// the next news.
+// heard returns the new reports, and, unless the tool has returned, a channel that
+// is closed with the next news.
 func (n *news) heard(a *attempt) (show []shown, changed <-chan struct{}) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -70,7 +70,7 @@ func (n *news) heard(a *attempt) (show []shown, changed <-chan struct{}) {
 	return show, n.next()
 }
 
-// newlyShown returns what was shown since it was last asked.
+// newlyShown returns the reports since its last call.
 func (n *news) newlyShown() (show []shown) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -78,7 +78,8 @@ func (n *news) newlyShown() (show []shown) {
 	return show
 }
 
-// silence says that nobody listens any more: tools are told when they show something.
+// silence notes that no reader listens any more: tools learn it from the result of
+// their next report.
 func (n *news) silence() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -95,7 +96,7 @@ func (h *holder) emitShown(all []shown) {
 	}
 }
 
-// shownEvent is the event of a report. An activity has a message id of its own, by
+// shownEvent is the event of a report. An activity has a separate message id, by
 // which its changes find it: that of the call's result, and the kind.
 func (h *holder) shownEvent(s shown) core.Event {
 	e := core.Event{Type: s.report.Type, MessageID: history.ResultID(h.id, h.events.Step(), int(s.from.index)), CallID: s.from.id}

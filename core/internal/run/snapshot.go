@@ -7,12 +7,12 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// storeSnapshot stores the state (S#): in a run's first step that in which the run
-// found the thread, if it has changed since the last time, so that the run can be
-// taken back at little cost; in others the newest, when enough turns have gone by.
-// It comes after a commit, of another step than the state's or of the same, and
-// often after the claim: a later claim's snapshot has the higher fence and refuses
-// this one. A failure costs a later cold step time, nothing else.
+// storeSnapshot stores the state (S#): in a run's first step the state in which the
+// run found the thread, if it has changed since the last time, so that the run can
+// be superseded at little cost. In other steps it stores the newest, when enough
+// turns have passed. It comes after a commit, of another step than the state's or
+// of the same, and often after the claim: a later claim's snapshot has the higher
+// fence and refuses this one. A failure costs a later cold step time, nothing else.
 func (b *base) storeSnapshot(ctx context.Context, h *holder) {
 	c, of := b.conversation, b.starting
 	var values state.Snapshot

@@ -4,13 +4,13 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
-// stepWrite is commit B: the head moves over the results and the step record, and hands the
-// run on. What the head makes of it counts, see [thread.CommitStep]: input may have come
-// after the model's last look, and a listener of RunEnd turns an end into a close. The
-// run's record says what it has come to.
+// stepWrite is commit B: the head moves over the results and the step record, and
+// hands the run on. The head's outcome counts, see [thread.CommitStep]: input may
+// have come after the model's last look, and a listener of RunEnd turns an end into
+// a close. The run's record has that outcome.
 type stepWrite struct {
 	log      logPart // the results of calls first
-	calls    []call  // of the round; none: there was none
+	calls    []call  // of the round; nil: no round
 	run      runPart
 	recorded bool                // the run's record is stored; it is written again when the run ends, closes or waits
 	natural  bool                // unread input makes the run go on
@@ -18,7 +18,7 @@ type stepWrite struct {
 	done     []thread.CallStatus // of calls, all of them done
 	adopted  uint16              // the highest schema of its results
 	lacks    bool
-	keep     bool  // the claim goes on over the write
+	keep     bool  // the claim continues after the write
 	lease    int64 // milliseconds
 	followed int64 // see thread.CommitStep
 }

@@ -11,9 +11,10 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// adopt looks for the summary that the newest turn has asked for, and takes it into the
-// draft if it has come: one read, and none where nothing is asked for. It comes behind
-// the input, since a turn that the input takes back asks for nothing any more.
+// adopt looks for the summary that the newest turn has asked for, and takes it into
+// the draft if it has come: one read, and none if no summary was requested. It
+// comes after the input, since a turn that the input supersedes asks for nothing
+// any more.
 func (p *prompt) adopt(ctx context.Context) error {
 	asked := p.draft.past.Window.Compact
 	if asked <= p.draft.past.Summary.Covers() {
@@ -25,7 +26,7 @@ func (p *prompt) adopt(ctx context.Context) error {
 	}
 	found, err := p.holder.s.reader.FindSummary(ctx, p.holder.Key, asked)
 	switch {
-	case core.CodeOf(err) == core.CodeSchema: // a newer program's: it uses it, or nobody does
+	case core.CodeOf(err) == core.CodeSchema: // a newer program's: only that program uses it
 		return nil
 	case core.CodeOf(err) == core.CodeCorrupt: // nothing depends on it yet
 		p.skip(ctx, asked, skippedCorrupt, "error", err)
@@ -37,7 +38,7 @@ func (p *prompt) adopt(ctx context.Context) error {
 	return nil
 }
 
-// useSummary takes a summary into the draft that was made, or notes that there is none.
+// useSummary takes a new summary into the draft, or notes that it does not exist.
 func (p *prompt) useSummary(ctx context.Context, s *checkpoint.Summary) {
 	p.meterSummary(s)
 	switch {
@@ -55,8 +56,8 @@ func (p *prompt) useSummary(ctx context.Context, s *checkpoint.Summary) {
 	}
 }
 
-// compacted says what a summary saves that takes the place of messages and of the one
-// before it.
+// compacted is the event of a summary that takes the place of messages and of the
+// previous summary, with the tokens that it saves.
 func (p *prompt) compacted(s *checkpoint.Summary, covered []core.Message) core.Event {
 	perByte := p.base.agent.Room().PerByte
 	before := window.ReckonAll(covered, perByte)
@@ -68,9 +69,9 @@ func (p *prompt) compacted(s *checkpoint.Summary, covered []core.Message) core.E
 	}
 }
 
-// Why a summary is not used that no record says it of.
+// Reasons why a summary is not used, which no record has.
 const (
-	skippedStale   = "stale"   // it was made behind another one than the one in force
+	skippedStale   = "stale"   // it continues another one than the one in force
 	skippedCorrupt = "corrupt" // its record is damaged
 	skippedNewer   = "newer"   // only a newer program can read its record
 )
@@ -85,8 +86,8 @@ func (p *prompt) skip(ctx context.Context, upTo uint64, reason string, attrs ...
 	p.holder.warn(ctx, "the thread is not summarised", append([]any{"up_to", upTo, "reason", reason}, attrs...)...)
 }
 
-// announceSummaries tells once in a step what became of the summaries that it has looked
-// for: it looks before its stream has begun.
+// announceSummaries emits once in a step the fate of the summaries that it has
+// looked for: it looks before its stream has started.
 func (p *prompt) announceSummaries() {
 	for _, e := range p.settled {
 		p.holder.events.Emit(e)
@@ -117,8 +118,8 @@ func (p *prompt) compact(ctx context.Context, request *model.Request) error {
 	if !ok {
 		return nil
 	}
-	// Behind the commit of this turn somebody is asked for it (Options.Compact); a later step
-	// looks whether it has come, see adopt.
+	// After the commit of this turn a summary is requested (Options.Compact); a
+	// later step looks whether it has come, see adopt.
 	if how == compaction.Background && p.holder.s.hint != nil {
 		past := *p.draft.past
 		past.Window.Compact, past.Window.Skipped = upTo, 0
@@ -148,7 +149,7 @@ func (p *prompt) compact(ctx context.Context, request *model.Request) error {
 	return nil
 }
 
-// recompact does what a fixed window says that the step did.
+// recompact repeats the step's decision in a fixed window.
 func (p *prompt) recompact(ctx context.Context, w *core.Window) error {
 	if w == nil {
 		return nil
@@ -168,18 +169,18 @@ func (p *prompt) recompact(ctx context.Context, w *core.Window) error {
 	return nil
 }
 
-// compactAgain is how many log records must have come behind a target that came to
-// nothing, or has not come yet, until a step names another one.
+// compactAgain is how many log records must follow a target without a summary,
+// failed or pending, until a step names another one.
 const compactAgain = 32
 
-// leastCompacted is which part of the threshold the messages must cost of which a summary
-// is made: less is not worth a call of the model, nor that the provider reads all that
-// follows anew.
+// leastCompacted is the part of the threshold that the messages of a summary must
+// cost at least. Less is not worth a call of the model, nor that the provider reads
+// everything after it again.
 const leastCompacted = 4
 
-// target returns the closed turn up to which the conversation is to be summarised now,
-// and what was said up to it behind the summary in force. false: there is too little to
-// sum up, or a summary was asked for not long ago.
+// target returns the closed turn up to which the conversation is to be summarized
+// now, and the messages up to it since the summary in force. false: there is too
+// little to summarize, or a summary was requested not long ago.
 func (p *prompt) target(perByte int) (upTo uint64, said window.History, ok bool) {
 	policy := p.base.agent.Spec.Context.WithDefaults()
 	committed := p.draft.past.Places.Len() - p.draft.past.First
@@ -195,10 +196,10 @@ func (p *prompt) target(perByte int) (upTo uint64, said window.History, ok bool)
 	return upTo, said, window.ReckonAll(said.Messages, perByte) >= policy.AutocompactThreshold/leastCompacted
 }
 
-// meterSummary adds what a model has used for a summary to what the run has used, in the
-// step that finds it, and in no step behind that. It is in no turn of the run's. Where the
-// step is taken back that found one of no use, the run that comes in its place finds it
-// again, and has it in its usage as well.
+// meterSummary adds the usage of a model for a summary to the usage of the run, in
+// the step that finds it, and in no later step. It is in no turn of the run's. If
+// the step that found it is superseded, the next run in its place finds it again,
+// and has it in its usage as well.
 func (p *prompt) meterSummary(s *checkpoint.Summary) {
 	p.draft.totals = p.holder.account.AddSummary(p.draft.totals, core.ModelUse{
 		Model: s.Model, Provider: s.Provider, Usage: s.Usage, Inferences: s.Calls, Millis: s.Duration,

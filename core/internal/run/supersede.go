@@ -9,9 +9,9 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
-// supersede takes the log back from a sequence on, before the run says its own
-// input: the draft begins with a record that names the range and leads the state
-// back to what it was before it. Without a stored snapshot from before the range
+// supersede supersedes the log from a sequence on, before the run adds its own
+// input: the draft starts with a record that names the range and leads the state
+// back to the one before the range. Without a stored snapshot from before the range
 // that state is folded from the beginning of the log, in one pass.
 func (m *machine) supersede(ctx context.Context, from uint64) error {
 	if from == 0 || from > m.holder.head.Seq {
@@ -28,12 +28,12 @@ func (m *machine) supersede(ctx context.Context, from uint64) error {
 	return m.draft.goBack(then, from, before)
 }
 
-// goBack makes the draft one of an earlier thread, from which it takes back the log from a
-// sequence on. earlier are the ranges that were taken back before it.
+// goBack makes the draft one of an earlier thread, from which it supersedes the log
+// from a sequence on. earlier are the ranges that were superseded before it.
 func (d *draft) goBack(then *checkpoint.Conversation, from uint64, earlier []thread.Range) error {
-	// The two states are compared, instead of undoing patches one by one: a fold over
-	// the log, range and record included, comes to the earlier one whatever happened
-	// between them.
+	// The two states are compared, instead of undoing patches one by one: a fold
+	// over the log, range and record included, reaches the earlier one, with any
+	// records between them.
 	now := d.snapshot
 	entry := thread.Entry{
 		Run: d.run, Superseded: &thread.Range{From: from, To: d.from}, Earlier: earlier,
@@ -46,8 +46,8 @@ func (d *draft) goBack(then *checkpoint.Conversation, from uint64, earlier []thr
 	if err := fold.Apply(entry.Patch, entry.Revision); err != nil {
 		return core.Errorf(core.CodeInternal, "state before sequence %d: %w", from, err)
 	}
-	// From here on the draft is of the earlier thread: hooks and model see nothing of
-	// what is taken back.
+	// From here on the draft is of the earlier thread: hooks and model see nothing
+	// of the superseded part.
 	d.snapshot, d.cut = fold.Snapshot(), from
 	d.past, d.messages = then, then.Messages.Without(then.First)
 	d.add(entry)

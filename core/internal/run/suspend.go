@@ -14,28 +14,29 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// A call comes to wait in three moves, in this order whatever crashes between them:
+// A call starts to wait in three moves, in this order despite any crash between
+// them:
 //
-//  1. A gate or its tool says so. That is in memory alone; a crash here asks the
-//     gate again, or runs the tool again, which has only asked a question.
+//  1. A gate or its tool asks. That is in memory alone; a crash here runs the gate
+//     again, or runs the tool again, which has only asked a question.
 //  2. The ticket's record is stored, and then the head that has the ticket. From
-//     there on anybody who reads the head can decide.
-//  3. It is announced. To a stream that has ended before, the ticket is shown by
-//     whoever reads the head next.
+//     there on any reader of the head can decide.
+//  3. It is announced. To a stream that has ended before, the next reader of the
+//     head shows the ticket.
 //
-// The head has eight places for tickets, and Apply alone gives them away: what a
-// step asks for is a proposal, and what stands in the head that comes back is the
-// truth. The same holds for the end of the step: that it wants to wait does not
-// mean that there is still something to wait for.
+// The head has eight places for tickets, and Apply alone assigns them: a step only
+// proposes, and the head that comes back is the truth. The same holds for the end
+// of the step: its wish to wait does not mean that there is still something to wait
+// for.
 
 // tickets make calls of the round wait: they ask for places in the head, and tell of those
 // that were given. Between the two a call is asking.
 type tickets struct{ round *round }
 
 // suspend makes call t.index wait. The head does not know it yet: the ticket goes
-// there with the next write, which is the step's last when nothing else runs.
-// What a gate, or byTool the tool itself, asks for that cannot be waited for is the
-// call's error: refused is what it comes to instead, else nil.
+// there with the next write, which is the step's last when nothing else runs. If a
+// gate, or byTool the tool itself, asks for something that cannot be waited for,
+// that is the call's error: refused is then its outcome, else nil.
 func (w *tickets) suspend(ctx context.Context, t *task, s core.TicketRequest, byTool bool) (refused *conclusion, err error) {
 	r := w.round
 	if s.ID == "" {
@@ -43,7 +44,7 @@ func (w *tickets) suspend(ctx context.Context, t *task, s core.TicketRequest, by
 		// claim: a crash between record and head leaves a record to be replaced.
 		s.ID = fmt.Sprintf("%s.%d", strings.ReplaceAll(r.key(t.index), "/", "."), len(t.suspended)+1)
 	}
-	// Hooks go with the refusal as with any result: what they asked for counts.
+	// Hooks go with the refusal as with any result: their requests count.
 	refuse := func(why string) (*conclusion, error) {
 		r.holder.warn(ctx, "tool call failed", "call", t.call.ID, "tool", t.call.Name, "error", why)
 		return &conclusion{result: synthetic(core.ResultError, "execution failed: "+why), hooks: t.hooks, decision: t.decision}, nil
@@ -52,8 +53,8 @@ func (w *tickets) suspend(ctx context.Context, t *task, s core.TicketRequest, by
 		return refuse(err.Error())
 	}
 	if slices.Contains(t.suspended, s.ID) {
-		// Granted again it would come to the same question for ever. A gate cannot
-		// come here: the engine takes a granted suspension for an Allow.
+		// Granted again it would ask the same question for ever. A gate cannot come
+		// here: the engine takes a granted suspension for an Allow.
 		return refuse(fmt.Sprintf("the call waits for %q again, which was decided", s.ID))
 	}
 	k := newTicket(r.holder.id, r.turn.ToolCalls[t.index], s)
@@ -73,9 +74,10 @@ func (w *tickets) suspend(ctx context.Context, t *task, s core.TicketRequest, by
 		return refuse(err.Error())
 	}
 	if len(k.payload) >= largeResult {
-		// What the store will never take is found here, where it costs the call its
-		// ticket; in a commit it would cost the run. The version is that of the known
-		// head: the write that puts the ticket in force has a later one and replaces it.
+		// A record that the store will never take is found here, where it costs the
+		// call its ticket; in a commit it would cost the run. The version is that
+		// of the known head: the write that puts the ticket in force has a later
+		// one and replaces it.
 		record := store.Record{Name: w.name(k), Fence: r.holder.fence(), Version: r.holder.head.Version, Payload: k.payload}
 		if err := r.holder.put(ctx, record); errors.Is(err, store.ErrTooLarge) {
 			return refuse("what it waits for is too large to be stored")
@@ -87,8 +89,8 @@ func (w *tickets) suspend(ctx context.Context, t *task, s core.TicketRequest, by
 	return nil, nil
 }
 
-// asked reports whether a call waits under a suspension id, which is given in the head's
-// form. It is asked about an id that its own call does not wait under.
+// asked reports whether a call waits under a suspension id, which is given in the
+// head's form. The id must not be one that its own call waits under.
 func (w *tickets) asked(id uint64) bool {
 	r := w.round
 	return slices.ContainsFunc(r.holder.head.Tickets, func(t thread.Ticket) bool { return t.ID == id }) ||
@@ -106,7 +108,7 @@ func newTicket(run core.ID, call core.ToolCall, s core.TicketRequest) *ticket {
 		k.record.Kind = core.TicketPerson
 	}
 	// The head keeps the kind as a number and knows no others: one that it does not
-	// know waits for a person, who sees what it is.
+	// know waits for a person, who sees its kind.
 	switch k.record.Kind {
 	case core.TicketClient:
 		k.Kind = thread.TicketClient
@@ -117,8 +119,8 @@ func newTicket(run core.ID, call core.ToolCall, s core.TicketRequest) *ticket {
 	return k
 }
 
-// name is the name of the ticket's record. It follows from what the head
-// says alone, so that whoever reads the head needs no index.
+// name is the name of the ticket's record. It follows from the head alone, so that
+// a reader of the head needs no index.
 func (w *tickets) name(k *ticket) string {
 	return recordname.Suspension(w.round.holder.id, w.round.first-1, k.Call, k.ID)
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // waiting are the tickets that the head does not have yet, in call order, with
-// their records. Where two calls want the last place the first one gets it, in every
-// claim that comes to the same point.
+// their records. If two calls want the last place, the first one gets it, in every
+// claim that reaches the same point.
 func (w *tickets) waiting() (tickets []thread.Ticket, records []store.Record) {
 	r := w.round
 	for i := range r.calls {
@@ -41,8 +41,8 @@ func (w *tickets) callPart(marks []int) callPart {
 	return p
 }
 
-// commit makes known how far the round is, which goes on. marks are calls that start now and
-// must not start twice.
+// commit makes known how far the round is, which continues. marks are calls that
+// start now and must not start twice.
 func (w *tickets) commit(ctx context.Context, marks []int) error {
 	r := w.round
 	was := r.holder.head
@@ -51,15 +51,15 @@ func (w *tickets) commit(ctx context.Context, marks []int) error {
 	}
 	r.callEffects(ctx, was, r.holder.head) // of the calls that it has moved to done
 	w.announce()                           // after the write, see there
-	if !r.holder.claims() {                // the marks and tickets stand, but another worker starts what they are for
+	if !r.holder.claims() {                // the marks and tickets remain, but another worker starts their calls
 		return thread.ErrFenced
 	}
 	return nil
 }
 
-// announce tells of the tickets that a write has put in the head, after it:
-// no decision can come so fast that it is not known. One that found no place there
-// was never asked for, and nobody hears of it.
+// announce emits the tickets that a write has put in the head, after it: no
+// decision can come so fast that it is not known. One that found no place there was
+// never requested, and no event has it.
 func (w *tickets) announce() {
 	r := w.round
 	for i := range r.calls {

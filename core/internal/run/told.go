@@ -8,11 +8,11 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
-// What a step's own process writes to its head need not wait for the watch to look: the
-// committer tells the stepper of each head that it has written, and the stepper those
-// steps that work on the thread. So a cancel, an interrupt or a decision that comes
-// through the same process takes effect at once; what other processes write is the
-// watch's.
+// A step need not wait for the watch to see what its own process writes to the
+// head: the committer passes each head that it has written to the stepper, and the
+// stepper to those steps that work on the thread. So a cancel, an interrupt or a
+// decision through the same process takes effect immediately. The watch finds the
+// writes of other processes.
 
 // under are the threads that this process works on.
 type under struct {
@@ -24,8 +24,8 @@ type under struct {
 // attended is a thread that is worked on, or is about to be.
 type attended struct {
 	count int         // of those who attend to it, steps among them
-	first *shared     // and behind it the others of the thread, of which all but one have lost their claims
-	head  thread.Head // the newest that was told and that no holder wrote
+	first *shared     // and, linked from it, the others of the thread, of which all but one have lost their claims
+	head  thread.Head // the newest that came here and that no holder wrote
 }
 
 // attend counts one who attends to a thread; the caller holds mu.
@@ -55,13 +55,13 @@ func (u *under) forget(key core.ThreadKey) {
 	}
 }
 
-// enter makes a step one that is told, until exit.
+// enter registers a step for notices, until exit.
 func (u *under) enter(key core.ThreadKey, p *shared) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	at := u.attend(key)
 	p.behind, at.first = at.first, p
-	p.told.hear(&p.hold, &p.news, &at.head) // of version 0, which says nothing, if there is none
+	p.told.hear(&p.hold, &p.news, &at.head) // of version 0, which has no news, if none came
 }
 
 // exit is the end of an enter.
@@ -92,8 +92,8 @@ func (u *under) step(key core.ThreadKey, fence uint64) *shared {
 	return p
 }
 
-// told is what a step is told of heads of its own thread. Its lock is the only one that
-// those who tell and the step share, beside that of news.
+// told is a step's knowledge of heads of its own thread. Its lock is the only one
+// that the writers of heads and the step share, other than that of news.
 type told struct {
 	from uint64 // version of the head that the step began with: older ones say nothing
 
@@ -103,7 +103,7 @@ type told struct {
 	released bool         // the step has given up its claim
 }
 
-// watches says which work an end from outside stops; nil: none.
+// watches names the work that an end from outside stops; nil: none.
 func (t *told) watches(h *hold, group *env.Group) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -116,9 +116,9 @@ func (t *told) watches(h *hold, group *env.Group) {
 	t.unsaid = nil
 }
 
-// hear takes a head that this process has written. What holders write is the step's own,
-// or follows the claim that took over, which is told as well: a write of the step itself
-// must not stop it, although the claim is gone with it.
+// hear takes a head that this process has written. The writes of holders are the
+// step's own, or follow the claim that took over, which comes here as well: a write
+// of the step itself must not stop it, although the claim is gone with it.
 func (t *told) hear(h *hold, n *news, head *thread.Head) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

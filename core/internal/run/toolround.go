@@ -9,13 +9,13 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// toolRound is the open tool round: what is known of its calls, and those who work on it. Each
-// of them names those below it, in this order, and none knows one above it. What several of
-// them do one after the other is here.
+// toolRound is the open tool round: the known state of its calls, and the values
+// that work on it. Each of them names those below it, in this order, and none knows
+// one above it. Work of several of them in sequence is here.
 type toolRound struct {
 	round     round     // the calls, their results, and where these are stored
-	merger    merger    // takes what they have changed into the draft
-	gates     gates     // say whether a call may run
+	merger    merger    // takes their changes into the draft
+	gates     gates     // decide whether a call may run
 	tickets   tickets   // what calls wait for
 	line      line      // gives each call its one result
 	scheduler scheduler // runs what can be run
@@ -34,18 +34,19 @@ func newToolRound(h *holder, b *base, d *draft, turn core.Message, first uint64)
 	return t
 }
 
-// openRound finds the committed turn, what the round has come to, and what earlier
-// claims stored of it. It returns the round as far as it came, also with an error.
+// openRound finds the committed turn, the state of the round, and the results that
+// earlier claims stored of it. It returns the round as far as it came, also with an
+// error.
 func openRound(ctx context.Context, h *holder, b *base, d *draft) (*toolRound, error) {
-	// The head says how many calls the round has and not which: the turn must be
-	// theirs, or results would be stored under calls that nobody made.
+	// The head has the number of the round's calls, but not the calls: the turn
+	// must be theirs, or results would be stored under calls that no model made.
 	messages := d.messages.Slice()
 	if len(messages) == 0 || len(messages[len(messages)-1].ToolCalls) != len(h.head.Run.Calls) {
 		return nil, fmt.Errorf("the turn before sequence %d has not the calls that the head says: %w", h.head.Run.Base, store.ErrCorrupt)
 	}
 	t := newToolRound(h, b, d, messages[len(messages)-1], h.head.Run.Base)
-	// First what was merged, then what is stored: a result that the round's record
-	// does not have is merged from the log.
+	// First the merged calls, then the stored results: a result that the round's
+	// record does not have is merged from the log.
 	if err := t.merger.recall(ctx); err != nil {
 		return t, err
 	}
@@ -67,9 +68,9 @@ func (t *toolRound) known() *round {
 	return &t.round
 }
 
-// adopt takes over results that an earlier claim stored: the same bytes under our fence, and
-// no second run. Results that stand in no line are tried before they are put again, and may
-// come to an error: see line.go. ask says whether hooks can be asked.
+// adopt takes over results that an earlier claim stored: the same bytes under our
+// fence, and no second run. Results that are in no line are tried before they are
+// put again, and may become an error: see line.go. ask tells whether hooks can run.
 func (t *toolRound) adopt(ctx context.Context, ask bool) error {
 	found, err := t.round.find(ctx)
 	if err != nil {
@@ -81,8 +82,8 @@ func (t *toolRound) adopt(ctx context.Context, ask bool) error {
 	return t.round.putAgain(ctx, found)
 }
 
-// merge takes into the draft what the calls ask for that have their result, with the
-// hooks after it: first what stands in the line, then call by call.
+// merge takes into the draft the requests of the calls that have their result, with
+// the hooks after it: first those in the line, then call by call.
 func (t *toolRound) merge(ctx context.Context) error {
 	if t.round.lined() {
 		t.line.merge()
@@ -90,10 +91,11 @@ func (t *toolRound) merge(ctx context.Context) error {
 	return t.merger.mergeAll(ctx)
 }
 
-// closeCalls gives every call its one result in a run that closes: the stored one, under our
-// fence, or one that says why there is none. They are taken into the draft in call order; those
-// that are not stored yet travel with the close. before is what this step knew of the round, nil
-// for nothing; how is the code or type of the run's end, which the model reads.
+// closeCalls gives every call its one result in a run that closes: the stored one,
+// under our fence, or one with the reason why it has none. They are taken into the
+// draft in call order; those that are not stored yet travel with the close. before
+// is the round as this step knew it, nil for nothing; how is the code or type of
+// the run's end, which the model reads.
 func (t *toolRound) closeCalls(ctx context.Context, before *round, how string) error {
 	r := &t.round
 	r.goOnFrom(before)
@@ -129,8 +131,8 @@ func (t *toolRound) closeCalls(ctx context.Context, before *round, how string) e
 		}
 		c.end(&entry, payload)
 	}
-	// Merged as at a round's end: a cancel must not lose what a tool has changed, whose
-	// result stands in the log.
+	// Merged as at a round's end: a cancel must not lose the changes of a tool
+	// whose result is in the log.
 	if r.lined() {
 		t.line.merge()
 	}

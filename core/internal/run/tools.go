@@ -33,14 +33,14 @@ func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, 
 	announceChanges(&m.holder.events, m.draft.entries)
 	m.committed(ctx)
 	m.tools = newToolRound(&m.holder, &m.base, &m.draft, *turn, m.holder.head.Run.Base)
-	m.tools.round.found = true // no claim came to its calls before
-	if !m.holder.claims() {    // the commit stands, and another worker runs its calls
+	m.tools.round.found = true // no claim reached its calls before
+	if !m.holder.claims() {    // the commit remains, and another worker runs its calls
 		return Stepped{}, thread.ErrFenced
 	}
 	return m.runRound(ctx)
 }
 
-// goOnWithRound goes on with the round of a turn that an earlier step committed.
+// goOnWithRound continues the round of a turn that an earlier step committed.
 func (m *machine) goOnWithRound(ctx context.Context) (Stepped, error) {
 	m.enter(int(m.holder.head.Run.Step))
 	t, err := openRound(ctx, &m.holder, &m.base, &m.draft)
@@ -52,12 +52,12 @@ func (m *machine) goOnWithRound(ctx context.Context) (Stepped, error) {
 	return m.runRound(ctx)
 }
 
-// runRound takes the round as far as it goes and ends the step: when every call
-// has its result, or when those that have none wait for decisions. This is where
-// it is decided that a run waits: a call is open and nothing of the round can run.
+// runRound takes the round as far as possible and ends the step: when every call
+// has its result, or when those that have none wait for decisions. This is where it
+// is decided that a run waits: a call is open and nothing of the round can run.
 //
-// The stop policies are asked before the calls, and by a takeover again, of the
-// same turn and totals: a run that is to stop starts no tool.
+// The stop policies judge before the calls, and in a takeover again, the same turn
+// and totals: a run that is to stop starts no tool.
 func (m *machine) runRound(ctx context.Context) (Stepped, error) {
 	t := m.tools
 	t.round.chooseMode()
@@ -96,9 +96,9 @@ func (m *machine) runRound(ctx context.Context) (Stepped, error) {
 	return m.finishStep(ctx, ending{termination: end})
 }
 
-// commitWait ends the step while calls wait for decisions. What the head makes of
-// it counts: when a decision has come meanwhile, or a person's input, the run goes
-// on at once. StepEnd has not run then; it belongs to the round's end.
+// commitWait ends the step while calls wait for decisions. The head's outcome
+// counts: when a decision has come in between, or a person's input, the run
+// continues immediately. StepEnd has not run then; it belongs to the round's end.
 func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
 	t := m.tools
 	p, result, err := m.save(ctx, &waitWrite{
@@ -118,6 +118,7 @@ func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
 	if result.Outcome == thread.Wait {
 		m.holder.report(ctx, m.base.record.Run)
 	}
-	// All of it is stored: a step that goes on reads it back, as another worker would.
+	// All of it is stored: a step that continues reads it back, as another worker
+	// would.
 	return m.holder.handedOn(result.Outcome), nil
 }

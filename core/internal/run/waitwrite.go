@@ -13,13 +13,13 @@ import (
 // find a place, and whether there is still something to wait for (thread.Suspend,
 // thread.CommitStep with the outcome Wait).
 
-// callPart is how a write leaves the calls of the open round. It is made once, and not for
-// every head that the write meets: the round is the step's alone, and what decisions change
-// meanwhile Apply merges.
+// callPart is the state in which a write leaves the calls of the open round. It is
+// made once, and not for every head that the write meets: the round is the step's
+// alone, and Apply merges the changes of decisions in between.
 type callPart struct {
 	calls   []thread.CallStatus
 	tickets []thread.Ticket
-	asked   []store.Record // of the tickets: whoever sees the head can read them
+	asked   []store.Record // of the tickets: every reader of the head can read them
 	adopted uint16         // the highest schema of the results that were met in the log
 	through *uint32        // see thread.Suspend
 }
@@ -65,7 +65,7 @@ func (w *waitWrite) change(fence uint64) thread.Change {
 func (w *waitWrite) records(p *plan, next thread.Head, result thread.Result) {
 	p.records, p.run = slices.Clone(w.round.asked), w.run.before
 	p.add(w.values(next))
-	if result.Outcome != thread.Wait { // it goes on at once: the run's record need not say that it waits
+	if result.Outcome != thread.Wait { // it continues immediately: the run's record need not have the wait
 		return
 	}
 	p.run = w.run.record(next, result)
@@ -73,10 +73,10 @@ func (w *waitWrite) records(p *plan, next thread.Head, result thread.Result) {
 	w.run.addTo(p, next, result.Outcome, p.run)
 }
 
-// values is the record of what the round has come to: whoever goes on with it starts from
-// these values, and merges only what came later. It is stored with every wait, also
-// when nothing was merged: a stream that shows what followed a decision finds by
-// its open tickets where the wait was.
+// values is the record of the round's state: the claim that continues the round
+// starts from these values, and merges only later results. It is stored with every
+// wait, also when nothing was merged: a stream of the events after a decision finds
+// by its open tickets where the wait was.
 func (w *waitWrite) values(next thread.Head) (store.Record, error) {
 	record := w.open
 	record.Fence = next.Fence // the claim's: it has taken the newest

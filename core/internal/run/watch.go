@@ -9,10 +9,10 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
-// watched does the work beside the watch. When the watch stops the work, its
-// error is the reason and the work's own, some cancelled call, says nothing. The
-// watch is waited for before the next piece of work begins, so that there is
-// never a second one, and none outlives the step.
+// watched runs the work together with the watch. When the watch stops the work, its
+// error is the reason and the work's own, some cancelled call, is dropped. The
+// watch is waited for before the next piece of work starts, so that there is never
+// a second one, and none outlives the step.
 func (h *holder) watched(ctx context.Context, work func(context.Context) (Stepped, error)) (stepped Stepped, err error) {
 	// A remedy begins with what the step knows by then: one that ends the run sets it
 	// again, before it writes.
@@ -36,14 +36,14 @@ func (h *holder) watched(ctx context.Context, work func(context.Context) (Steppe
 	return stepped, err
 }
 
-// watch looks at the head while the step runs, at once and then after every
-// pause, for what other processes write (for its own see told.go): it renews the lease, and its error stops the step when the run was ended
-// or the claim lost. It reads the head for itself: the step's own copy is the
-// step's alone.
+// watch looks at the head while the step runs, immediately and then after every
+// pause, for writes of other processes (for its own see told.go). It renews the
+// lease, and its error stops the step when the run was ended or the claim lost. It
+// reads the head for itself: the step's own copy is the step's alone.
 //
-// It serves liveness only. A look that fails is left out, and a lost claim that
-// it sees too late is fenced at the next write anyway. A step that itself ends
-// the run (ending) must not be stopped by the closing head that it has made.
+// It serves liveness only. A look that fails is skipped, and a lost claim that it
+// sees too late is fenced at the next write anyway. A step that itself ends the run
+// (ending) must not be stopped by the closing head that it has made.
 func (h *holder) watch(ctx context.Context) error {
 	for ; ctx.Err() == nil; _ = h.env.Sleep(ctx, h.s.poll) { // which ends early with ctx
 		head, err := h.committer.Head(ctx, h.Key)
@@ -73,7 +73,7 @@ func (h *holder) watch(ctx context.Context) error {
 	return nil
 }
 
-// stops reports whether an error says that the claim is lost or the run ended.
+// stops reports whether an error means that the claim is lost or the run ended.
 func stops(err error) bool {
 	return errors.Is(err, thread.ErrFenced) || errors.Is(err, thread.ErrClosing) ||
 		errors.Is(err, thread.ErrSuperseded) || errors.Is(err, thread.ErrDeleted)

@@ -6,17 +6,17 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// What a model is shown of the thread follows from the log: the newest turn's record
-// says what that turn was shown, the step adds what came since and cuts when that is
-// too much, and the turn that comes of it says what it was shown. No process remembers
-// anything beside that, so that whoever takes the step next asks for the same.
+// A model's view of the thread follows from the log: the newest turn's record has
+// the window of that turn, the step adds later messages and cuts when that is too
+// much, and the record of the next turn has its window. No process remembers
+// anything else, so that the next claim of the step makes the same request.
 
-// opened is what the run was asked first, and its sequence; nil where nobody knows. A run
-// that takes another up was asked what that was. The entry with which a run begins says
-// which, as package checkpoint reads it.
+// opened is the run's first message, and its sequence; nil if it is unknown. A run
+// that continues another has the first message of that one. The entry with which a
+// run starts names it, as package checkpoint reads it.
 func (p *prompt) opened() (*core.Message, uint64) {
 	for i := range p.draft.entries {
-		if p.draft.past.Run == p.holder.id { // the run has begun before
+		if p.draft.past.Run == p.holder.id { // the run has started before
 			break
 		}
 		if p.draft.entries[i].Superseded != nil {
@@ -84,8 +84,8 @@ func (p *prompt) frame(request *model.Request, b beside) {
 	}
 }
 
-// turnWindow is the window of the turn that is said, for its record; of a turn that no
-// model was asked for, what the next step would have begun with.
+// turnWindow is the window of the turn in progress, for its record; for a turn
+// without a call of a model, the one that the next step would have started with.
 func (p *prompt) turnWindow() *core.Window {
 	if p.window != nil {
 		return p.window
