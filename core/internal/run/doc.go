@@ -151,8 +151,8 @@
 // The events that a listener receives follow from records, or are live only:
 // package run/history has both. An event of a record is made by one function for
 // the live stream and for a [history.Replayer], and has a position that follows
-// from the record. Both are equal, except for how the model's words were cut. Of
-// the state a reader receives each record's patch, at its place, and the whole
+// from the record. Both are equal, except for how the model's words were cut. A
+// reader receives, of the state, each record's patch, at its place, and the whole
 // without a position: where a stream starts, and after the step that has changed
 // it. Only events that [history.Visible] allows are shown. Nothing is announced
 // before the commit that makes it true, except the words of a turn that is being
