@@ -40,7 +40,7 @@ func goFile(path string) (source, error) {
 		return source{}, err
 	}
 	r := goReader{set: set, path: path}
-	r.doc(file.Doc)
+	r.doc("", file.Doc)
 	for _, d := range file.Decls {
 		r.declaration(d)
 	}
@@ -61,12 +61,13 @@ var (
 	quoted   = regexp.MustCompile("`[^`]*`|\\[[A-Za-z0-9_.*]+\\]")
 )
 
-func (r *goReader) doc(comments ...*ast.CommentGroup) {
+// doc reads the comments on a name. A comment may begin with the name, such as Behind.
+func (r *goReader) doc(name string, comments ...*ast.CommentGroup) {
 	for _, c := range comments {
 		if c == nil {
 			continue
 		}
-		words := listed.ReplaceAllString(c.Text(), "\n")
+		words := listed.ReplaceAllString(strings.TrimPrefix(c.Text(), name+" "), "\n")
 		words = indented.ReplaceAllString(words, "")
 		words = quoted.ReplaceAllString(words, "CODE")
 		line := r.set.Position(c.Pos()).Line
@@ -81,13 +82,13 @@ func (r *goReader) declaration(d ast.Decl) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
 		if d.Name.IsExported() && (d.Recv == nil || exportedReceiver(d.Recv.List[0].Type)) {
-			r.doc(d.Doc)
+			r.doc(d.Name.Name, d.Doc)
 		}
 	case *ast.GenDecl:
 		for i, s := range d.Specs {
 			if exportedSpec(s) {
 				if i == 0 || d.Lparen == token.NoPos {
-					r.doc(d.Doc)
+					r.doc(nameOf(s), d.Doc)
 				}
 				r.spec(s)
 			}
@@ -98,9 +99,9 @@ func (r *goReader) declaration(d ast.Decl) {
 func (r *goReader) spec(s ast.Spec) {
 	switch s := s.(type) {
 	case *ast.ValueSpec:
-		r.doc(s.Doc, s.Comment)
+		r.doc(nameOf(s), s.Doc, s.Comment)
 	case *ast.TypeSpec:
-		r.doc(s.Doc, s.Comment)
+		r.doc(nameOf(s), s.Doc, s.Comment)
 		switch typ := s.Type.(type) {
 		case *ast.StructType:
 			r.fields(typ.Fields)
@@ -113,9 +114,24 @@ func (r *goReader) spec(s ast.Spec) {
 func (r *goReader) fields(list *ast.FieldList) {
 	for _, f := range list.List {
 		if len(f.Names) == 0 || f.Names[0].IsExported() {
-			r.doc(f.Doc, f.Comment)
+			name := ""
+			if len(f.Names) > 0 {
+				name = f.Names[0].Name
+			}
+			r.doc(name, f.Doc, f.Comment)
 		}
 	}
+}
+
+// nameOf is the first name that a specification declares.
+func nameOf(s ast.Spec) string {
+	switch s := s.(type) {
+	case *ast.ValueSpec:
+		return s.Names[0].Name
+	case *ast.TypeSpec:
+		return s.Name.Name
+	}
+	return ""
 }
 
 // verbs are the places of values in a format.
