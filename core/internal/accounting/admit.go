@@ -19,8 +19,8 @@ type Applicant struct {
 	Tag string // see [store.Slot.Key]
 	// Replaces is how many runs that have slots end with the write that enqueues it.
 	Replaces int
-	// Child says that another run waits for it: it gets a slot beyond the limit, as long as
-	// there are fewer than tenantSlots.
+	// Child means that another run waits for it: it gets a slot beyond the limit, as long
+	// as there are fewer than tenantSlots.
 	Child bool
 }
 

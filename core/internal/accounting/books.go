@@ -13,7 +13,7 @@ import (
 // DefaultKeep is how long records and sums are kept: 13 months.
 const DefaultKeep = 396 * 24 * time.Hour
 
-// Metering says that what runs use is recorded.
+// Metering means that the usage of runs is recorded.
 type Metering struct {
 	// Keep is how long the records are kept.
 	Keep time.Duration
@@ -30,8 +30,8 @@ type Books struct {
 	Gate     *Gate     // nil: no tenant has limits
 	Metering *Metering // nil: usage is not recorded
 	Records  thread.Records
-	// Store has the records of wasted calls. One that is a [store.Estimator] is asked what
-	// the write of a usage record costs.
+	// Store has the records of wasted calls. If it is a [store.Estimator], it estimates the
+	// cost of a write of a usage record.
 	Store Reader
 }
 

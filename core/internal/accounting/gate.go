@@ -24,9 +24,9 @@ type GateOptions struct {
 	Env    *env.Env
 	Store  Admissions
 	Limits account.Tenants
-	// Cost returns what the tokens of a provider's model cost at a time; ok is false when its
-	// price is not known. It is asked only for tenants whose money is limited. nil: no price
-	// is known.
+	// Cost returns the cost of the tokens of a provider's model at a time; ok is false if
+	// its price is not known. It is called only for tenants whose money is limited. nil: no
+	// price is known.
 	Cost func(provider, model string, usage core.Usage, at time.Time) (cost core.USD, ok bool)
 }
 

@@ -121,8 +121,8 @@ func (l *Ledger) sumHour(ctx context.Context, mark store.UsageMark) error {
 	return l.o.Store.SumUsage(ctx, mark, total)
 }
 
-// hour adds the records of an hour, each run's apart if they are asked for, and returns
-// how many there are.
+// hour adds the records of an hour, each run's apart if runs is set, and returns their
+// number.
 func (l *Ledger) hour(ctx context.Context, tenant string, hour int64, all sums, runs bool) (n int, err error) {
 	after := ""
 	for {

@@ -10,13 +10,13 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Run is the account of a run, as one step of it has it: what the step says that its
-// models have used, and what the run's end settles. Its methods are called in this order:
+// Run is the account of a run within one step: the usage of models that the step reports,
+// and the settlement of the run's end. Its methods are called in this order:
 //
-//   - Recall and Begin, before the step asks a model.
+//   - Recall and Begin, before the step calls a model.
 //   - Over and Allows, before each call of a model.
 //   - StartTurn before the first call; then either Turn, before the commit whose log has
-//     the turn, or Void, before the write which says that no log will have it.
+//     the turn, or Void, before the write after which no log will have it.
 //   - Settle, while a write is built that may end the stretch; Report after that write.
 //   - Release, after the write by which the run waits or ends.
 //
@@ -47,8 +47,8 @@ const maxSlots = 4
 // Limited reports whether the tenant has limits.
 func (r *Run) Limited() bool { return r.limited }
 
-// Begin reads the tenant's counters, and takes a slot if the run has none, or has one with
-// less than the totals say, which a request that came late has taken. last is what
+// Begin reads the tenant's counters. It takes a slot if the run has none, or has one with
+// less than the totals, which a request that came late has taken. last is the standing that
 // the step before knew; nil: nothing. It does nothing for a tenant without limits. The
 // error wraps thread.ErrFenced when the claim is lost.
 func (r *Run) Begin(ctx context.Context, totals thread.Totals, last *Standing) error {
@@ -183,11 +183,11 @@ func (r *Run) cost(s *Spent) (cost core.USD) {
 	return cost
 }
 
-// Void charges a turn that no log will have to the day, before the write which says so:
-// the run ends or its claim is released. No slot knows of it, so that it is never taken
-// off again; a turn that its slot has is taken off and counts here instead, unless the log
-// has it: its commit may have had no answer. logEnd is where the log ends. A turn is charged
-// once, however often Void is called. A nil Spent is no turn and costs nothing.
+// Void charges a turn that no log will have to the day, before the write that ends the run
+// or releases its claim. No slot knows of it, so that it is never deducted again. A turn
+// that its slot has is deducted and counts here instead, unless the log has it: the
+// response of its commit may have been lost. logEnd is where the log ends. A turn is
+// charged once, however often Void is called. A nil Spent has no turn and costs nothing.
 func (r *Run) Void(ctx context.Context, s *Spent, logEnd uint64) error {
 	if s == nil || r.voided || !r.limited {
 		return nil

@@ -12,20 +12,20 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// End says how a write ends the open stretch of a run, or leaves it open.
+// End is how a write ends the open stretch of a run, or leaves it open.
 type End struct {
-	// Run is the run's record as the write stores it: whose agent it is, its status and
-	// termination, and what it had used when its stretches began. nil: the write does not
-	// end the run's stretch.
+	// Run is the run's record as the write stores it: its agent, its status and
+	// termination, and its usage at the start of its stretches. nil: the write does not end
+	// the run's stretch.
 	Run  *thread.RunRecord
 	User string // owner of the thread
-	// Used is what the whole run has used so far, as its totals say. Lost says that it
-	// cannot be read.
+	// Used is the usage of the whole run so far, from its totals. Lost means that it cannot
+	// be read.
 	Used *thread.Metered
 	Lost bool
-	// Unlogged is what was asked of models for a turn that no log has, unless the log,
-	// which ends at LogEnd, has it since: the write that stored it may have had no answer.
-	// nil: no such turn.
+	// Unlogged is the usage of models for a turn that no log has, unless the log, which
+	// ends at LogEnd, has it since: the response of the write that stored it may have been
+	// lost. nil: no such turn.
 	Unlogged *Spent
 	LogEnd   uint64
 	Deleted  bool           // the thread is deleted by the write: nothing of it is estimated
@@ -45,19 +45,19 @@ type Settlement struct {
 	Bases []thread.Base
 
 	usage  *account.Record // of the stretch that the write ends; nil: it ends none
-	wasted *thread.Metered // by the stretch, if Record says so
+	wasted *thread.Metered // by the stretch, if Record has it
 }
 
 // Has reports whether there is a record to store.
 func (s *Settlement) Has() bool { return s.Record.Name != "" }
 
-// Settle returns what a write stores for the run's accounts: next and result are what Apply
-// has made of the head. It reads nothing and changes nothing, so that it may be called for
-// each head that a write is tried on; what counts is what [Run.Report] is given.
+// Settle returns the records that a write stores for the run's accounts: next and result
+// are those of Apply. It reads nothing and changes nothing, so that it may be called for
+// each head that a write is tried on; only the one passed to [Run.Report] counts.
 //
 // A write that ends the stretch has its usage record. A write that leaves the run open, but
-// gives its claim back or begins to close it, has the record of wasted calls: of all turns
-// of the stretch that no log has, so that the newest one in force says everything.
+// releases its claim or starts to close it, has the record of wasted calls: of all turns of
+// the stretch that no log has, so that the newest one in force has everything.
 func (r *Run) Settle(next thread.Head, result thread.Result, e End) (s Settlement, err error) {
 	if !r.books.Meters() {
 		return s, nil
@@ -93,7 +93,7 @@ func (r *Run) Settle(next thread.Head, result thread.Result, e End) (s Settlemen
 	return s, err
 }
 
-// What a record says of the end of its stretch where the run has no termination.
+// The ends of a stretch in a record of a run without a termination.
 const (
 	endWaiting = "waiting" // the run waits after it
 	endDeleted = "deleted" // its thread was deleted

@@ -7,7 +7,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
-// Use is what one model was asked for a turn, in the calls that one process has made.
+// Use is the usage of one model for a turn, in the calls that one process has made.
 type Use struct {
 	Provider string // empty: the model was bound in code
 	Model    string // the provider's name of it
@@ -17,18 +17,18 @@ type Use struct {
 	Counted  bool       // it has: else Usage is zero because it is not known
 }
 
-// Spent is what the models of one turn were asked, in the order in which the turn went
-// from one to the next. The last use is open: calls are added to it. The zero value has
-// asked no model; a nil Spent is that of no turn.
+// Spent is the usage of the models of one turn, in the order in which the turn went from
+// one to the next. The last use is open: calls are added to it. The zero value has called
+// no model; a nil Spent belongs to no turn.
 type Spent struct {
 	left []Use      // of models that the turn has left
-	open Use        // of the model that is asked
+	open Use        // of the current model
 	call core.Usage // what the provider has counted of the open use's newest call
 	says bool       // it has counted something of it, and Usage has none of that yet
 }
 
-// Next leaves the model that was asked: what follows is of another one. It does nothing
-// where no call was made.
+// Next leaves the current model: later calls are of another one. It does nothing if no call
+// was made.
 func (s *Spent) Next() {
 	if s.open.Calls == 0 {
 		return
@@ -38,8 +38,8 @@ func (s *Spent) Next() {
 	s.open = Use{}
 }
 
-// Name says which model is asked: the newest request of the open use, whose name all its
-// calls are recorded by.
+// Name names the current model: the newest request of the open use, under whose name all
+// its calls are recorded.
 func (s *Spent) Name(provider, model string) { s.open.Provider, s.open.Model = provider, model }
 
 // Call counts a call before it is made, so that one that panics is counted as well.
@@ -48,8 +48,8 @@ func (s *Spent) Call() { s.open.Calls++ }
 // Took adds how long a call took.
 func (s *Spent) Took(d time.Duration) { s.open.Time += d }
 
-// Count takes what a provider says that a call has used so far. A later count of the same
-// call is in place of an earlier one.
+// Count takes a provider's count of a call so far. A later count of the same call replaces
+// an earlier one.
 func (s *Spent) Count(u core.Usage) { s.call, s.says = u, true }
 
 // Newest returns what the provider has counted of the newest call; false: nothing.

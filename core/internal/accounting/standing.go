@@ -37,11 +37,11 @@ func (g *Gate) look(ctx context.Context, tenant string, run core.ID) (standing, 
 	return standingOf(g.Of(tenant), a, run), nil
 }
 
-// enter takes a slot for a run that has been admitted before, unasked: it has waited, or
-// the sweep has released its slot too early. made says that it is this call's; else the
-// run had one. That the slot begins with tokens and spend, which the run's log says, counts
-// only if the caller has the run's claim afterwards: else it releases the slot, with the
-// same.
+// enter takes a slot for a run that has been admitted before, without a check: it has
+// waited, or the sweep has released its slot too early. made means that it is this call's;
+// else the run had one. The slot starts with the tokens and spend of the run's log. That
+// counts only if the caller has the run's claim afterwards: else it releases the slot, with
+// the same.
 func (g *Gate) enter(ctx context.Context, key core.ThreadKey, run core.ID, tokens int64, spend core.USD) (s standing, made bool, err error) {
 	a := store.Admitting{
 		Day: g.day(), Run: run, Again: true, MaxSlots: tenantSlots,
@@ -59,8 +59,8 @@ func (g *Gate) enter(ctx context.Context, key core.ThreadKey, run core.ID, token
 	return s, s.Slot == a.Slot, nil
 }
 
-// charge counts what a run has used before the write that says so, and returns the counters
-// after that; false: the slot is not the run's any more, and nothing is counted.
+// charge counts the usage of a run before the write that records it, and returns the
+// counters after that; false: the slot is not the run's any more, and nothing is counted.
 // Without a slot (zero) it counts to the day alone, and stays.
 func (g *Gate) charge(ctx context.Context, tenant string, run core.ID, slot store.Slot, tokens int64, cost core.USD) (s standing, charged bool, err error) {
 	c := store.Use{Day: g.day(), Run: run, Slot: slot, Tokens: tokens, Spend: cost}

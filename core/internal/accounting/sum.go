@@ -63,7 +63,7 @@ func (s sums) add(o account.Row) {
 	s[k] = &o
 }
 
-// addRecord adds what a stretch has used, of each run apart if runs are asked for.
+// addRecord adds the usage of a stretch, of each run apart if runs is set.
 func (s sums) addRecord(r *account.Record, runs bool) {
 	whose := key{User: r.User, Agent: r.Agent}
 	if runs {

@@ -1,5 +1,5 @@
-// Package breaker keeps the circuits of models: one that has failed too often in a row is left
-// alone for a while.
+// Package breaker keeps the circuits of models: a model that has failed too often in a row
+// is not called for a while.
 package breaker
 
 import (
@@ -15,20 +15,20 @@ const (
 	CircuitProbe = 5 * time.Second
 )
 
-// CircuitState is how a circuit stands.
+// CircuitState is the state of a circuit.
 type CircuitState string
 
 // The states.
 const (
 	CircuitClosed   CircuitState = "closed"    // calls are made
 	CircuitOpen     CircuitState = "open"      // calls are refused until the cooldown is over
-	CircuitHalfOpen CircuitState = "half_open" // it is over: one call probes, the others wait for what it comes to
+	CircuitHalfOpen CircuitState = "half_open" // it is over: one call probes, the others wait for its outcome
 )
 
-// Breakers keep the circuits of the models that a process calls: one that has failed
-// too often in a row is left alone for a while. What they know is this process's own:
-// another container finds out by itself. The zero value is ready; it is safe for
-// concurrent use, and the time is the caller's.
+// Breakers keep the circuits of the models that a process calls: a model that has failed
+// too often in a row is not called for a while. The circuits belong to this process:
+// another process finds out by itself. The zero value is ready; it is safe for concurrent
+// use, and the time is the caller's.
 type Breakers struct {
 	mutex    sync.Mutex
 	circuits map[CircuitName]*circuit // those that have failed since they were closed
@@ -37,7 +37,7 @@ type Breakers struct {
 // CircuitName says whose a circuit is. Models that are the same to their provider have one.
 type CircuitName struct {
 	Provider string
-	ID       string // what specs call the model, where nobody says whose it is; else empty
+	ID       string // the id in specs, if the provider's name is unknown; else empty
 	Model    string // the provider's name of it
 }
 
@@ -47,7 +47,7 @@ type circuit struct {
 	probing bool      // a call is out to try
 }
 
-// Permit is the right to make one call. Whoever has it gives it back by [Breakers.End].
+// Permit is the right to make one call. Its holder releases it by [Breakers.End].
 type Permit struct {
 	Probe   bool // the one call of a half-open circuit
 	circuit CircuitName
@@ -60,7 +60,7 @@ type CallOutcome uint8
 const (
 	CallVoid      CallOutcome = iota // nothing: it was cancelled, or its request was at fault
 	CallFailed                       // it failed, and may fare better later: see model.Error.Transient
-	CallSucceeded                    // it came to its end
+	CallSucceeded                    // it ended normally
 )
 
 // Wait is how long the circuit of a model refuses calls; 0: one may be made. It does
@@ -97,9 +97,8 @@ func (b *Breakers) Begin(name CircuitName, now time.Time) (permit Permit, wait t
 	return permit, 0
 }
 
-// End takes what a call came to. changed says that the circuit's state is another one
-// because of it: what a call comes to that began before the circuit opened does not
-// count any more.
+// End takes the outcome of a call. changed reports that it changed the circuit's state: the
+// outcome of a call that started before the circuit opened does not count any more.
 func (b *Breakers) End(permit Permit, outcome CallOutcome, now time.Time) (state CircuitState, changed bool) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()

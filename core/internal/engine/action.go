@@ -47,10 +47,10 @@ type pendingAction struct {
 	Action state.Action `json:"action"`
 }
 
-// pendingUpdate schedules actions and removes one (0: none). Removed is what that one
-// was: calls that run side by side do not see each other and count on from the same
-// id, so that an action which a call has scheduled and run may have another id by the
-// time when the call is merged.
+// pendingUpdate schedules actions and removes one (0: none). Removed is the content of that
+// one. Calls that run in parallel do not see each other and count on from the same id. An
+// action which a call has scheduled and run may therefore have another id by the time when
+// the call is merged.
 type pendingUpdate struct {
 	Add     []state.Action `json:"add,omitempty"`
 	Remove  uint64         `json:"remove,omitempty"`
@@ -96,8 +96,8 @@ func (e *Engine) Waiting(s state.Snapshot, phase core.Phase) uint64 {
 	return queue.Last
 }
 
-// Took reports whether a command of a call has come to the end of an action that
-// waited before, with an id up to last.
+// Took reports whether a command of a call has ended an action that waited before, with an
+// id up to last.
 func (e *Engine) Took(c *state.Command, last uint64) bool {
 	if c == nil {
 		return false
@@ -108,13 +108,13 @@ func (e *Engine) Took(c *state.Command, last uint64) bool {
 	})
 }
 
-// Submit commits a command of the tool call with the given index in its turn: a
-// tool's own, as its result keeps it, or that of a phase that ran beside other
-// calls. Updates of [state.ScopeCall] concern that call; actions join the queue
-// of their phase. It applies intents, so the result depends on s: it is asked
-// once a round is merged, in the order of the calls. What [Engine.Check]
-// refuses, and updates that cannot be applied to s, are errors, and nothing
-// changes then; they are that call's, not its round's.
+// Submit commits a command of the tool call with the given index in its turn: a tool's own,
+// as its result keeps it, or that of a phase that ran concurrently with other calls.
+// Updates of [state.ScopeCall] concern that call; actions join the queue of their phase. It
+// applies intents, so the result depends on s: it is called once a round is merged, in the
+// order of the calls. A command that [Engine.Check] refuses, and updates that cannot be
+// applied to s, are errors, and nothing changes then; they are that call's, not its
+// round's.
 func (e *Engine) Submit(s state.Snapshot, call int, c state.Command) (PhaseResult, error) {
 	c, err := e.postpone(c, "")
 	if err != nil {
@@ -127,10 +127,9 @@ func (e *Engine) Submit(s state.Snapshot, call int, c state.Command) (PhaseResul
 	return PhaseResult{Snapshot: next.Unbound(), Patch: patch, Command: c}, nil
 }
 
-// Check returns an error that names the key, action or effect of a command that
-// nobody registered, or whose payload is not JSON and could not be stored. What
-// it says does not depend on the state, so what comes before a tool can be
-// checked before the tool runs.
+// Check returns an error that names the key, action or effect of a command that is not
+// registered, or whose payload is not JSON and could not be stored. The error does not
+// depend on the state, so that a command before a tool can be checked before the tool runs.
 func (e *Engine) Check(c state.Command) error {
 	if err := c.Check(); err != nil {
 		return err

@@ -18,8 +18,8 @@ import (
 // [tool.Spec].Approval: where a plugin's gate has the plugin's id.
 const approvalGate = registered.Prefix + "approval"
 
-// The state keys of remembered approvals. Members are named by digests, of which
-// [approval.member] says what goes in.
+// The state keys of remembered approvals. Members are named by digests of the parts in
+// [approval.member].
 var (
 	runApprovals    = state.Map[approval](registered.RunApprovals, state.ScopeRun)
 	threadApprovals = state.Map[approval](registered.ThreadApprovals, state.ScopeThread)
@@ -34,7 +34,7 @@ type approval struct {
 }
 
 // member is the name of the approval in the state. The question is part of it: an answer
-// holds for what was asked. So is the answer, so that a later one replaces none.
+// holds for its question. So is the answer, so that a later one replaces none.
 func (a approval) member(question string) string {
 	h := sha256.New()
 	for _, part := range []string{a.Agent, a.Tool, question, a.Arguments, fmt.Sprint(a.Denied)} {

@@ -13,14 +13,14 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 )
 
-// lastShown says when a throttled message was shown last.
+// lastShown records when a throttled message was shown last.
 type lastShown struct {
 	Step int    `json:"step"`
 	Hash uint64 `json:"hash"` // of its text
 }
 
-// The runtime's keys. What holds for one step is transient: it is there when the
-// request is made, and in no record.
+// The runtime's keys. A value for one step is transient: it exists when the request is
+// made, and is in no record.
 var (
 	pinnedMessages = state.Map[plugin.ContextMessage]("reveille.context_messages", state.ScopeRun)
 	stepMessages   = func() state.MapKey[plugin.ContextMessage] {

@@ -71,7 +71,7 @@ type (
 	}
 )
 
-// collect adds the parts in order. What is wrong with them is the error.
+// collect adds the parts in order. Its error names what is wrong with them.
 func (t *collector) collect(parts []registered.Part) error {
 	for _, p := range parts {
 		switch p.Kind {

@@ -46,7 +46,7 @@ type Options struct {
 	// and tools are active; keys and handlers hold for all, so that state and
 	// scheduled work outlive a change of the filter.
 	Filter   []string
-	Agent    plugin.Agent               // what hooks are told of it
+	Agent    plugin.Agent               // the agent as hooks see it
 	Sections map[string]json.RawMessage // of its spec: see [Section]
 }
 
@@ -63,8 +63,7 @@ func empty(a plugin.Agent) *Engine {
 	}
 }
 
-// IDOf returns a plugin's id. A nil plugin, an id that is no name, and a panic of ID
-// are errors.
+// IDOf returns a plugin's id. A nil plugin, an invalid id, and a panic of ID are errors.
 func IDOf(p plugin.Plugin) (id string, err error) {
 	if p == nil {
 		return "", errors.New("plugin is nil")
@@ -79,9 +78,9 @@ func IDOf(p plugin.Plugin) (id string, err error) {
 	return id, core.CheckName("plugin id", id)
 }
 
-// New registers the plugins in order. Two plugins with one id or one key, a filter
-// that names none of the plugins, and whatever Register refuses are errors that name
-// the plugin.
+// New registers the plugins in order. Two plugins with one id or one key, a filter that
+// names none of the plugins, and everything that Register refuses are errors that name the
+// plugin.
 func New(plugins []plugin.Plugin, o Options) (*Engine, error) {
 	filter, e := o.Filter, empty(o.Agent)
 	if err := e.register(builtin{}, &collector{engine: e, plugin: "runtime", builtin: true}, nil); err != nil {
@@ -132,10 +131,9 @@ func (e *Engine) register(p plugin.Plugin, t *collector, sections map[string]jso
 	return errors.Join(err, env.Protect(func() error { return t.collect(given.Parts) }))
 }
 
-// Equip tells the plugins which tools the agent has, sorted by name. It comes before the
-// engine is used. Each text by which a plugin's section stands for tools, and which stands
-// for none of them, is passed to unmatched with its path in the spec; an error of that ends
-// it.
+// Equip passes the agent's tools, sorted by name, to the plugins. Call it before the engine
+// is used. Each text in a plugin's section that should match tools, and matches none of
+// them, is passed to unmatched with its path in the spec; an error of that ends it.
 func (e *Engine) Equip(tools []model.ToolDefinition, unmatched func(path, text string) error) error {
 	e.agent.Tools = tools
 	for _, p := range e.patterns {
@@ -305,7 +303,7 @@ func (e *Engine) RunEffects(ctx context.Context, m Moment, effects []state.Effec
 	e.bind(&m)
 	for _, effect := range effects {
 		h, ok := e.effects[effect.Key]
-		if !ok { // of a plugin that is gone since the effect was asked for
+		if !ok { // of a plugin that is gone since the effect was requested
 			failed = append(failed, fmt.Errorf("%w %q", errUnknownEffect, effect.Key))
 			continue
 		}

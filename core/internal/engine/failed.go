@@ -10,7 +10,7 @@ import (
 // what cannot be done. The name of the plugin is the operator's own, and may be shown.
 type FailedError struct {
 	Plugin string
-	Phase  core.Phase // empty: it was none
+	Phase  core.Phase // empty: no phase
 	Part   string     // then "gate" or "refusal"
 	Cause  error
 }

@@ -8,18 +8,18 @@ import (
 	"github.com/reveille-run/reveille/core/plugin"
 )
 
-// Moment is a point of a run as the [Engine] is told of it. What the phase does
-// not have is absent. Where Call is set, the engine binds Snapshot to it, so that
-// keys of [state.ScopeCall] are that call's.
+// Moment is a point of a run, as the argument of the [Engine]. A value that the phase does
+// not have is absent. If Call is set, the engine binds Snapshot to it, so that keys of
+// [state.ScopeCall] are that call's.
 type Moment struct {
 	plugin.Context
 	Turn        *core.Message     // the model's turn, from AfterInference on
 	Call        *core.ToolCall    // gates, BeforeToolExecute, AfterToolExecute, effects of a call
 	CallIndex   int               // of Call in Turn, from 0
-	Resume      *core.Resume      // gates and BeforeToolExecute of a call that goes on after a decision
+	Resume      *core.Resume      // gates and BeforeToolExecute of a call that continues after a decision
 	Granted     []string          // gates of such a call: the ids of all its suspensions that were decided to resume
 	Answers     []core.Resume     // gates of such a call: what the earlier ones of these decisions said of how long they hold
-	Approval    string            // gates and refusals: what a person is asked before the tool runs, as its spec says
+	Approval    string            // gates and refusals: the question to a person before the tool runs, from its spec
 	Result      *core.ToolResult  // AfterToolExecute
 	Termination *core.Termination // RunEnd
 	// Taken: actions that waited for the phase, with ids up to this one, are run by another

@@ -19,7 +19,7 @@ const maxRounds = 16
 // errTooManyRounds is a phase whose actions kept scheduling others for it.
 var errTooManyRounds = errors.New("scheduled actions did not come to an end")
 
-// PhaseResult is what a phase, or a submitted command, came to.
+// PhaseResult is the outcome of a phase, or of a submitted command.
 type PhaseResult struct {
 	// Snapshot is the state after it, bound to no agent and no call. Its revision has
 	// risen by one for each commit that changed something.
@@ -27,21 +27,20 @@ type PhaseResult struct {
 	// Patch leads from the state before it to Snapshot: it is what to store,
 	// with the revision of Snapshot. It is empty when nothing changed.
 	Patch state.Patch
-	// Command holds the intents that came to Patch, in the order of the
-	// commits: mutations, among them the queue of scheduled actions, and the
-	// effects for [Engine.RunEffects], whatever the phase. [Engine.Submit] can
-	// apply it to another snapshot: tool calls that ran side by side are merged
-	// so. When a hook's batch had a base, so has this one: the revision that the phase
-	// began with.
+	// Command holds the intents that resulted in Patch, in the order of the commits:
+	// mutations, among them the queue of scheduled actions, and the effects for
+	// [Engine.RunEffects], of every phase. [Engine.Submit] can apply it to another
+	// snapshot: parallel tool calls are merged so. When a hook's batch had a base, so has
+	// this one: the revision that the phase started with.
 	Command state.Command
 }
 
-// Phase runs the hooks of m.Phase and the actions that are due at it. A hook's
-// error or panic, a command that names an unknown key, action or effect, and
-// more than 16 rounds of actions are errors that name plugin and phase; so is an update that
-// cannot be applied to what other hooks of the phase made of its key. The result
-// is empty then and nothing must be stored. What the phase does depends on m and
-// on what the hooks return, not on which of them comes first.
+// Phase runs the hooks of m.Phase and the actions that are due at it. A hook's error or
+// panic, a command that names an unknown key, action or effect, and more than 16 rounds of
+// actions are errors that name plugin and phase. So is an update that cannot be applied
+// after the changes of other hooks of the phase to its key. The result is empty then and
+// nothing must be stored. The outcome depends on m and on the results of the hooks, not on
+// which of them comes first.
 func (e *Engine) Phase(ctx context.Context, outside *env.Env, m Moment) (PhaseResult, error) {
 	hooks := e.hooks[m.Phase]
 	if len(hooks) == 0 && (!e.actionPhases[m.Phase] || !pendingActions.Has(m.Snapshot)) {
@@ -94,7 +93,7 @@ type phase struct {
 	due     []pendingAction // scheduled for this phase and not yet run
 	based   bool            // a batch that was committed was for one revision only
 
-	// What ask gives to the goroutines of its hooks.
+	// The values that ask passes to the goroutines of its hooks.
 	ctx      context.Context
 	hooks    []hook
 	one      func(i int) error // calls one of them; made once
@@ -102,11 +101,10 @@ type phase struct {
 	room     [3]state.Command // of commands, when there are no more
 }
 
-// gather runs the hooks on the frozen snapshot and commits what they return, in
-// registration order. Those that collided with an earlier one, or were for a
-// revision that an earlier one has ended, run again, each on what is there then.
-// Each command is a commit of its own, so that one that fails only behind another is
-// known by its plugin.
+// gather runs the hooks on the frozen snapshot and commits their commands, in registration
+// order. Those that collided with an earlier one, or were for a revision that an earlier
+// one has ended, run again, each on the present state. Each command is a separate commit,
+// so that one that fails only after another is known by its plugin.
 func (p *phase) gather(ctx context.Context, outside *env.Env, hooks []hook) error {
 	commands, err := p.ask(ctx, outside, hooks)
 	if err != nil {
@@ -188,7 +186,7 @@ func (p *phase) commit(c state.Command) error {
 	if len(patch) > 0 {
 		p.patches = append(p.patches, patch)
 	}
-	// The base was kept here. What the phase comes to is one batch, for which the
+	// The base was kept here. The outcome of the phase is one batch, for which the
 	// revisions between its commits mean nothing.
 	p.based = p.based || c.Batch.Base != nil
 	p.result.Command.Append(state.Command{Batch: state.Batch{Mutations: c.Batch.Mutations}, Effects: c.Effects})
@@ -220,9 +218,9 @@ func (p *phase) execute(ctx context.Context) error {
 	return nil
 }
 
-// waiting lists the actions that earlier phases scheduled for this one. Those
-// without a handler go on waiting: a later version of the code may have one. Those that
-// a sibling call has taken are none of this one's.
+// waiting lists the actions that earlier phases scheduled for this one. Those without a
+// handler continue to wait: a later version of the code may have one. Those that a sibling
+// call has taken do not belong to this one.
 func (p *phase) waiting() error {
 	if !p.engine.actionPhases[p.moment.Phase] || !pendingActions.Has(p.moment.Snapshot) {
 		return nil

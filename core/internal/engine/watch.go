@@ -10,20 +10,20 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// Watcher is told what the functions of a plugin come to, for tests of plugins: see
-// [Watched]. Each of its fields may be nil. They are called from where the functions
-// are, side by side.
+// Watcher receives the outcomes of a plugin's functions, for tests of plugins: see
+// [Watched]. Each of its fields may be nil. They are called in the goroutines of the
+// functions, concurrently.
 type Watcher struct {
 	// Show returns what a function is shown in the place of its context: with another
 	// clock or run, of which NewID makes other ids.
 	Show func(c plugin.Context) plugin.Context
 	// Tool returns what runs in the place of a tool that the plugin adds.
 	Tool func(t tool.Tool) tool.Tool
-	// Saw is told of each function that has returned.
+	// Saw is called for each function that has returned.
 	Saw func(s Seen)
 }
 
-// Place says what kind of function it was that a [Watcher] saw.
+// Place is the kind of a function that a [Watcher] saw.
 type Place string
 
 // The places.
@@ -35,7 +35,7 @@ const (
 	PlaceEffect    Place = "effect"
 )
 
-// Seen is one function that was called, and what it came to.
+// Seen is one function that was called, with its outcome.
 type Seen struct {
 	Place   Place
 	Plugin  string
@@ -51,8 +51,8 @@ type Seen struct {
 	Err     error
 }
 
-// Watched returns the plugin as it is, and has w told what its hooks, gates,
-// transforms and handlers come to.
+// Watched returns the plugin unchanged, and calls w with the outcomes of its hooks, gates,
+// transforms and handlers.
 func Watched(p plugin.Plugin, w Watcher) plugin.Plugin { return &watched{p, w} }
 
 type watched struct {

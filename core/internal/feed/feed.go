@@ -65,7 +65,7 @@ func (f *feed) next() (e core.Event, more bool, err error) {
 		}
 		changed := f.changed
 		f.mu.Unlock()
-		_ = f.env.Wait(context.Background(), changed) // the feed always ends: the play has a context of its own
+		_ = f.env.Wait(context.Background(), changed) // the feed always ends: the play has a separate context
 	}
 }
 
@@ -73,8 +73,8 @@ func (f *feed) next() (e core.Event, more bool, err error) {
 // host.Host.Play and Follow. Each loop makes the call, with a context that ends
 // with ctx and with the loop. An error of the call is the last item.
 //
-// The call goes on while the loop's body runs, and never waits for it: what the body has not
-// taken is kept. After the loop nothing of the call runs any more.
+// The call continues while the loop's body runs, and never waits for it: events that the
+// body has not taken are kept. After the loop nothing of the call runs any more.
 func Iterate(ctx context.Context, e *env.Env, call func(ctx context.Context, emit func(core.Event) error) error) iter.Seq2[core.Event, error] {
 	return func(yield func(core.Event, error) bool) {
 		calling, cancel := context.WithCancelCause(ctx)

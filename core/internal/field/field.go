@@ -1,5 +1,5 @@
-// Package field has the errors of fields of specs: they say which spec and which field, so
-// that whoever reads specs from files can say where it is.
+// Package field has the errors of fields of specs: they name the spec and the field, so
+// that a reader of spec files can add the file.
 package field
 
 import (
@@ -25,7 +25,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s %q: %s", e.Kind, e.ID, e.Text)
 }
 
-// Invalid returns an Error with its code; the text goes on from the field's name.
+// Invalid returns an Error with its code; the text continues after the field's name.
 func Invalid(kind, id, field, format string, args ...any) error {
 	return Said(kind, id, field, field+" "+fmt.Sprintf(format, args...))
 }
@@ -35,8 +35,8 @@ func Said(kind, id, field, text string) error {
 	return core.Errorf(core.CodeInvalid, "%w", &Error{Kind: kind, ID: id, Field: field, Text: text})
 }
 
-// CheckID is core.CheckName as an Error: an id that is no name is quoted by
-// CheckName already, so that the error does not begin with it.
+// CheckID is core.CheckName as an Error: CheckName already quotes an invalid id, so that
+// the error does not begin with it.
 func CheckID(kind, id string) error {
 	if err := core.CheckName(kind+" id", id); err != nil {
 		return Said(kind, "", "id", err.Error())

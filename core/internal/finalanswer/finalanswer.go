@@ -13,8 +13,8 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// Tool is the tool by which a model answers in the form that it is asked for,
-// where its provider has no such form: its arguments are the answer. No tool runs.
+// Tool is the tool by which a model answers in the required form, if its provider has no
+// such form: its arguments are the answer. No tool runs.
 const Tool = "final_answer"
 
 // Definition returns the tool as it is described to the model.
@@ -26,8 +26,8 @@ func Definition(f *model.ResponseFormat) model.ToolDefinition {
 	}
 }
 
-// Check returns an error with code invalid that says what is wrong with a text
-// that has to be JSON of the form, once [DropNulls] has read it.
+// Check returns an error with code invalid about a text that has to be JSON of the form,
+// once [DropNulls] has read it.
 func Check(f *model.ResponseFormat, text string) error {
 	if strings.TrimSpace(text) == "" {
 		return core.Errorf(core.CodeInvalid, "answer is empty")
@@ -35,22 +35,21 @@ func Check(f *model.ResponseFormat, text string) error {
 	return toolcall.CheckJSON("answer", f.Schema, json.RawMessage(DropNulls(f, text)))
 }
 
-// DropNulls returns an answer as its form means it: what is optional there and may not be
-// null was left out, where a model says null. It has to, where its provider enforces the
-// form.
+// DropNulls returns an answer as its form means it: a null in an optional member that may
+// not be null means that the member is absent. The model has to write null if its provider
+// enforces the form.
 func DropNulls(f *model.ResponseFormat, text string) string {
 	if !strings.Contains(text, "null") {
 		return text
 	}
 	form, err := schema.Read(f.Schema)
 	if err != nil {
-		return text // whoever checks the answer says so
+		return text // the check of the answer reports it
 	}
 	return string(form.DropNulls(json.RawMessage(text)))
 }
 
-// Of returns the text of a turn that is its answer: what the model said last, behind
-// what it may have said before.
+// Of returns the answer of a turn: its last text, without earlier ones.
 func Of(turn *core.Message) string {
 	for i := len(turn.Content) - 1; i >= 0; i-- {
 		if b := &turn.Content[i]; b.Type == core.BlockText && strings.TrimSpace(b.Text) != "" {

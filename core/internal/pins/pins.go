@@ -12,16 +12,16 @@ import (
 	"github.com/reveille-run/reveille/core/internal/registry"
 )
 
-// Snapshots keeps the content of resolved agents by its hash, for good: see
+// Snapshots keeps the content of resolved agents by its hash, permanently: see
 // store.Backend.
 type Snapshots interface {
 	PutSnapshot(ctx context.Context, hash string, content []byte) error
 	Snapshot(ctx context.Context, hash string) (content []byte, ok bool, err error)
 }
 
-// Pins resolves agents for runs: a run begins with the agent as it is then, which is
-// stored, and goes on and ends with that one, whatever the registry has made of the
-// id since. It is safe for concurrent use.
+// Pins resolves agents for runs: a run starts with the agent of that time, which is stored,
+// and continues and ends with it, even if the registry has changed the agent of that id
+// since. It is safe for concurrent use.
 type Pins struct {
 	agents    *registry.Registry
 	snapshots Snapshots
@@ -31,8 +31,8 @@ type Pins struct {
 	before map[string]*registry.Resolved // agents of other times, by hash
 }
 
-// ErrStore is a failure of the store that keeps agents: it says nothing about the
-// agent, and another try may find it.
+// ErrStore is a failure of the store that keeps agents: it proves nothing about the
+// agent, and another attempt may find it.
 var ErrStore = errors.New("the store of agents failed")
 
 // maxBefore bounds the agents of other times that are kept in memory.
@@ -43,13 +43,13 @@ func New(agents *registry.Registry, snapshots Snapshots) *Pins {
 	return &Pins{agents: agents, snapshots: snapshots, stored: map[string]bool{}, before: map[string]*registry.Resolved{}}
 }
 
-// Resolve returns the agent that a run is pinned to by its hash. An empty pin is that
-// of a run which begins: it is today's agent, and is stored before Resolve returns,
-// once for each process.
+// Resolve returns the agent that a run is pinned to by its hash. An empty pin is that of a
+// run which starts: it is today's agent, and is stored before Resolve returns, once for
+// each process.
 //
-// An id that is not registered is an error with code not_found, and so is what a
-// pinned agent names and this program has not. Content of a newer program has code
-// schema. A failure of the store is [ErrStore], whatever else it is.
+// An id that is not registered is an error with code not_found, and so is a part that a
+// pinned agent names and this program lacks. Content of a newer program has code schema.
+// Every failure of the store is also [ErrStore].
 func (p *Pins) Resolve(ctx context.Context, id, pin string) (*registry.Resolved, error) {
 	today, err := p.agents.Resolve(id)
 	switch {

@@ -1,6 +1,6 @@
-// Package position says where an event stands in the stream of its run, and what a
-// reader that comes back has missed. Events carry the wire form of a [Position], which
-// clients give back as the id of the last event that they have.
+// Package position defines the place of an event in the stream of its run, and finds the
+// events that a reconnecting reader has missed. Events carry the wire form of a [Position],
+// which clients send as the id of the last event that they have.
 package position
 
 import (
@@ -11,15 +11,15 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Position is where an event stands in the stream of its run: a pure function of
-// what is committed, so that a live stream and its replay, in whichever process,
-// give an event the same one. It travels as the id of an SSE frame, in the form
+// Position is the place of an event in the stream of its run: a pure function of the
+// committed records, so that a live stream and its replay, in any process, give an event
+// the same one. It travels as the id of an SSE frame, in the form
 // "run.step.attempt.block-end-kind".
 type Position struct {
 	Run     core.ID
 	Step    int    // from 1; 0 before any step
 	Attempt uint64 // fence of the claim that the step's turn was inferred under
-	Block   int    // index among the turn's blocks and calls, 0 before all of them, 9999 behind
+	Block   int    // index among the turn's blocks and calls, 0 before all of them, 9999 after
 	End     int    // bytes of the block with which the event ends
 	Kind    Kind   // orders events that end at the same byte of the same block
 }
@@ -37,9 +37,9 @@ const (
 	EndDelta  Kind = 'r' // one of the run's end
 )
 
-// KindOf returns the letter of an event type; ok is false for one whose events
-// have no place of their own in what is committed. A state_delta has the letter of
-// the record that it is of; the turn's is returned.
+// KindOf returns the letter of an event type; ok is false for one whose events have no
+// place in the committed records. A state_delta has the letter of the record that it is of;
+// the turn's is returned.
 func KindOf(t core.EventType) (kind Kind, ok bool) {
 	switch t {
 	case core.EventRunStart:
@@ -93,7 +93,7 @@ const (
 	rankFinish
 )
 
-// rank is 0 for a letter that is no kind.
+// rank is 0 for a letter that is not a kind.
 func (k Kind) rank() int {
 	switch k {
 	case RunStart:
@@ -126,15 +126,15 @@ func (k Kind) rank() int {
 // another attempt at the step makes void.
 func (p Position) OfInference() bool { return p.Kind.rank() >= rankStep && p.Kind.rank() <= rankTurn }
 
-// Voids reports whether a reader that has had q learns from an event at p that what it
-// was shown of the step is void: p is of another attempt at the same inference.
+// Voids reports whether a reader that has had q learns from an event at p that the step's
+// events so far are void: p is of another attempt at the same inference.
 func (p Position) Voids(q Position) bool {
 	return p.Step == q.Step && p.Attempt != q.Attempt && p.OfInference() && q.OfInference()
 }
 
-// OfEnd reports whether the event belongs to the run's end, which comes behind all
-// steps, whatever step it names: a run may end behind a step that a reader was shown
-// more of than was committed.
+// OfEnd reports whether the event belongs to the run's end, which follows all steps, even
+// if it names a step: a run may end after a step of which a reader has seen more than was
+// committed.
 func (p Position) OfEnd() bool { return p.Kind.rank() >= rankClose }
 
 // AppendText implements encoding.TextAppender; the error is always nil.
@@ -184,16 +184,16 @@ func Parse(text string) (Position, error) {
 	return p, nil
 }
 
-// number reads a count; ok is false if it was or the text is none.
+// number reads a count; ok is false if it was false or the text is not a count.
 func number(text string, ok bool) (int, bool) {
 	n, err := strconv.Atoi(text)
 	return n, ok && err == nil && n >= 0
 }
 
-// Compare returns -1, 0 or +1: whether p comes before q in the stream of their
-// run. Of an inference that was repeated the later attempt comes later as a
-// whole. 0 says that who has had the one event needs not the other: they are the
-// same, or the same result under another attempt.
+// Compare returns -1, 0 or +1: whether p comes before q in the stream of their run. If an
+// inference was repeated, the later attempt comes later as a whole. 0 means that a reader
+// of the one event does not need the other: they are the same, or the same result under
+// another attempt.
 func (p Position) Compare(q Position) int {
 	if p.OfEnd() || q.OfEnd() { // then the one that is not has a lower rank
 		return cmp.Compare(p.Kind.rank(), q.Kind.rank())
@@ -214,9 +214,9 @@ func (p Position) Compare(q Position) int {
 	return cmp.Compare(p.Kind, q.Kind)
 }
 
-// Behind returns what of an event, which stands at the position, a reader does not have
-// that has had everything up to another: all of it, the tail of a delta, or nothing, for
-// which ok is false.
+// Behind returns the part of an event, at the given position, that a reader does not have
+// who has everything up to another: all of it, the tail of a delta, or nothing, for which
+// ok is false.
 func Behind(e core.Event, at, had Position) (rest core.Event, ok bool) {
 	if at.Compare(had) <= 0 {
 		return e, false

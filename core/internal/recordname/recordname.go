@@ -13,11 +13,10 @@ import (
 // Summary names the summary of a log up to a sequence, that of a closed turn.
 func Summary(upTo uint64) string { return "Z#" + strconv.FormatUint(upTo, 10) }
 
-// Prompt names what a model was told that mostly stays the same, by its hash: a
-// [thread.PromptRecord].
+// Prompt names the stable part of a model's request, by its hash: a [thread.PromptRecord].
 func Prompt(hash string) string { return "P#" + hash }
 
-// Outbox names whom an outbox entry is for and what it says: a [thread.OutboxRecord].
+// Outbox names the receiver and content of an outbox entry: a [thread.OutboxRecord].
 func Outbox(id core.ID) string { return idName("O#", id, "") }
 
 // Input names the queued input of a dispatch, or one revision of an inbox
@@ -34,13 +33,11 @@ func Decision(run core.ID, turn uint64, call uint8, decision uint64) string {
 	return fmt.Sprintf("D#%s#%d#%d#%016x", run, turn, call, decision)
 }
 
-// Read names the record that says where an inbox entry was read; the log
-// confirms it.
+// Read names the record of where an inbox entry was read; the log confirms it.
 func Read(id core.ID) string { return idName("A#", id, "#read") }
 
-// Ended names the record that says how a dispatch or inbox entry ended that
-// no step read. It counts when the head has passed its version and lists the id
-// no more.
+// Ended names the record of how a dispatch or inbox entry ended that no step read. It
+// counts when the head has passed its version and no longer lists the id.
 func Ended(id core.ID) string { return idName("A#", id, "#ended") }
 
 // Activity names the record that lists a thread, by its last activity; with a run's id
@@ -92,8 +89,8 @@ func Usage(run core.ID, stretch uint64) string {
 
 const wastedPart = "#wasted#"
 
-// Wasted names the record of what a stretch of the run has asked of models for turns that
-// had no outcome, by the version of the head that puts it in force. It lies in the thread.
+// Wasted names the record of a stretch's calls of models for turns that had no outcome, by
+// the version of the head that puts it in force. It lies in the thread.
 func Wasted(run core.ID, version uint64) string {
 	return fmt.Sprintf("C#%s%s%d", run, wastedPart, version)
 }
@@ -108,8 +105,8 @@ func IsWasted(name string, run core.ID, version uint64) bool {
 // of the head that puts it in force.
 func Round(run core.ID, version uint64) string { return fmt.Sprintf("C#%s#round#%d", run, version) }
 
-// End names the record of what RunEnd has changed in a closing run whose claim was
-// given back behind it, by the version of the head that puts it in force.
+// End names the record of the changes of RunEnd in a closing run whose claim was released
+// after it, by the version of the head that puts it in force.
 func End(run core.ID, version uint64) string { return fmt.Sprintf("C#%s#end#%d", run, version) }
 
 // Suspension names what a suspended call waits with, by the hash of the

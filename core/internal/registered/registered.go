@@ -36,7 +36,7 @@ type Part struct {
 	Value any        // of the type that the Kind says
 }
 
-// Kind says what a part is.
+// Kind is the kind of a part.
 type Kind uint8
 
 // The kinds, each with the type of its Value.

@@ -34,10 +34,10 @@ type choosing struct {
 	warnings []Warning
 }
 
-// choose removes from tools what the spec does not allow, and returns what in it has
-// no effect. A literal name that is no tool is an error: a misspelt exclusion must
-// not leave its tool in reach. Where gone is true, only exclusions are: an allowed
-// tool that the program does not have any more is out of reach anyway.
+// choose removes from tools those that the spec does not allow, and returns the entries of
+// it that have no effect. A literal name without a tool is an error: a misspelt exclusion
+// must not leave its tool in reach. If gone is true, only exclusions are: an allowed tool
+// that the program does not have any more is out of reach anyway.
 func choose(s *agent.Spec, tools map[string]tool.Tool, gone bool) ([]Warning, error) {
 	c := choosing{spec: s, tools: tools}
 	allowed, err := c.names("allowed", s.AllowedTools, s.AllowedToolPatterns, gone)
@@ -91,15 +91,15 @@ func (c *choosing) names(which string, literals, patterns []string, gone bool) (
 				named[name], matched = true, true
 			}
 		}
-		if !matched && pattern != "*" { // which says all tools, even where there are none
+		if !matched && pattern != "*" { // which means all tools, even if there are no tools
 			c.warn(fmt.Sprintf("%s_tool_patterns[%d]", which, i), pattern)
 		}
 	}
 	return named, nil
 }
 
-// missing is the error of a literal that is no tool; it names the list that was
-// meant, where that can be seen.
+// missing is the error of a literal without a tool; it names the list that was meant, where
+// that can be seen.
 func (c *choosing) missing(which, name string) error {
 	known := slices.Sorted(maps.Keys(c.tools))
 	hint := ""

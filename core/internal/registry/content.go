@@ -14,9 +14,9 @@ import (
 	"github.com/reveille-run/reveille/core/strict"
 )
 
-// content is what of a resolved agent is data: what its hash covers, and what a run
-// that is pinned to it goes on with. Tools, plugins, adapters and models that are
-// bound in code are the running program's, and so are the providers' keys.
+// content is the data of a resolved agent: what its hash covers, and what a run that is
+// pinned to it continues with. Tools, plugins, adapters and models that are bound in code
+// are the running program's, and so are the providers' keys.
 type content struct {
 	Spec      agent.Spec           `json:"spec"`
 	Pool      *agent.ModelPoolSpec `json:"pool,omitempty"`      // that the spec names
@@ -51,9 +51,9 @@ func contentOf(r *Resolved, s *source) content {
 	return c
 }
 
-// text returns the content's JSON. What is absent is encoded as no type, since package json
-// looks at all fields of every type that it may meet: for an agent whose model is bound
-// in code, at three types for nothing, at every start.
+// text returns the content's JSON. Absent values are encoded as no type, since package json
+// looks at all fields of every type that it may meet: for an agent whose model is bound in
+// code, at three types for nothing, at every start.
 func (c content) text() []byte {
 	var t struct {
 		Spec      agent.Spec `json:"spec"`
@@ -109,8 +109,8 @@ func (r *Resolved) Hash() string {
 
 // ResolveContent resolves what [Resolved.Content] returned, at another time or in
 // another process, with the tools, plugins, adapters, models and keys of the running
-// program: an agent of yesterday with today's code. What the content holds counts,
-// whatever the registry says of the same id today.
+// program: an agent of yesterday with today's code. The content counts, not today's spec of
+// the same id in the registry.
 //
 // An allowed tool that the program has no more is missing, as are agents it delegated
 // to; warnings are not looked for. A plugin, an excluded tool, a model bound in code,

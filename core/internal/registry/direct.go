@@ -13,10 +13,10 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// directID is the id of the agent that stands for an exposed tool: a run of it calls
-// the tool once, with its input as the arguments, and asks no model. Everything else
-// is as in any run: the call is checked, gated, stored, may wait, and is not repeated.
-// Its response is what the tool came to, as a model would read it.
+// directID is the id of the agent that represents an exposed tool: a run of it calls the
+// tool once, with its input as the arguments, and calls no model. Everything else is as in
+// any run: the call is checked, gated, stored, may wait, and is not repeated. Its response
+// is the result of the tool, as a model would read it.
 func directID(name string) string { return "tool:" + name }
 
 // Exposed returns what clients are offered, sorted by name: every agent that is not
@@ -50,7 +50,7 @@ func (r *Registry) expose() error {
 	return nil
 }
 
-// direct adds the agent that stands for a tool of another agent.
+// direct adds the agent that represents a tool of another agent.
 func (r *Registry) direct(owner *Resolved, name string, from *source) (e agent.Exposed, err error) {
 	t, ok := owner.Tools[name]
 	if !ok {
@@ -80,9 +80,9 @@ func (r *Registry) direct(owner *Resolved, name string, from *source) (e agent.E
 	return agent.Exposed{Name: name, Description: t.Spec().Description, Agent: id, Parameters: resolved.ModelTools[0].Parameters, ReadOnly: t.Spec().ReadOnly}, nil
 }
 
-// direct stands where a model does in the run of a single tool. The provider's name of
-// the model is the tool's. What it says follows from the conversation alone: to input
-// it replies with the call, and to the call's result with its text.
+// direct takes the place of a model in the run of a single tool. The provider's name of the
+// model is the tool's. Its turns follow from the conversation alone: to input it replies
+// with the call, and to the call's result with its text.
 type direct struct{}
 
 // Stream implements model.Model.
@@ -108,7 +108,7 @@ func (direct) Stream(_ context.Context, request model.Request) iter.Seq2[model.D
 	}
 }
 
-// lastSaid is the newest message that is none of a plugin's.
+// lastSaid is the newest message that does not come from a plugin.
 func lastSaid(messages []core.Message) core.Message {
 	for _, m := range slices.Backward(messages) {
 		if m.Role != core.RoleSystem {

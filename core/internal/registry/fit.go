@@ -17,9 +17,9 @@ func (b *BoundModel) Origin(name string) string {
 	return strings.TrimPrefix(b.Provider+"/"+name, "/")
 }
 
-// Format makes a request with a ResponseFormat one that the model can be asked: in its
-// provider's own way, where that has one beside the request's tools, or with
-// the tool of package finalanswer after them. Where no tool may be called, that one must be.
+// Format makes a request with a ResponseFormat one that the model can read: in its
+// provider's own field, if that has one in addition to the request's tools, or with the
+// tool of package finalanswer after them. If no tool may be called, that one must be.
 func (m *BoundModel) Format(r *model.Request) {
 	if r.ResponseFormat == nil || m.formats(*r) {
 		return
@@ -42,9 +42,10 @@ func (m *BoundModel) formats(r model.Request) bool {
 	return !ok || checker.Check(r) == nil
 }
 
-// fit asks each model of the agent whether its provider has a form for what the agent
-// asks for, without a request: what has none fails when the program starts, and not with
-// the first message. A spec that was resolved before is only warned of: its run has begun.
+// fit checks whether the provider of each of the agent's models has a form for the agent's
+// ResponseFormat, without a request: a missing form fails when the program starts, and not
+// with the first message. A spec that was resolved before only causes a warning: its run
+// has started.
 func (r *Resolved) fit(stored bool) error {
 	for _, bound := range r.CallableModels() {
 		checker, ok := bound.Model.(model.Checker)

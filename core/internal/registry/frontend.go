@@ -16,10 +16,9 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// CheckFrontend refuses a frontend whose tools this agent cannot be given: one that is
-// no tool, or has the name of one that the agent runs itself. The agent's own client
-// tool may be declared again, since the client does run it; the agent's declaration
-// counts.
+// CheckFrontend refuses a frontend whose tools this agent cannot have: one that is not a
+// valid tool, or has the name of one that the agent runs itself. The agent's own client
+// tool may be declared again, since the client does run it; the agent's declaration counts.
 func (r *Resolved) CheckFrontend(f *core.Frontend) error {
 	for i, t := range f.Tools {
 		if t.Name == finalanswer.Tool && (f.Answer != nil || r.Spec.ResponseFormat != nil) {
@@ -56,9 +55,9 @@ func refused(err error) core.Code {
 	return core.CodeInvalid
 }
 
-// WithFrontend returns the agent with the tools of a run's frontend behind its own, and
-// the form of the answer that it asks for. What CheckFrontend would refuse is left out: it was accepted for an agent that has changed
-// since.
+// WithFrontend returns the agent with the tools of a run's frontend after its own, and the
+// form of the answer that the frontend asks for. It omits tools that CheckFrontend would
+// refuse: they were accepted for an agent that has changed since.
 func (r *Resolved) WithFrontend(f *core.Frontend) *Resolved {
 	if f == nil || len(f.Tools) == 0 && f.Answer == nil {
 		return r

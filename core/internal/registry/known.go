@@ -13,8 +13,8 @@ import (
 // few models have a smaller one.
 const assumedWindow = 8_192
 
-// learn adds what the catalog knows of a model to what is said of it. seller is who sells
-// it, where the catalog has nothing of its provider's id.
+// learn adds the catalog's facts about a model to the declared ones. seller is the provider
+// that sells it, if the catalog has nothing of its provider's id.
 func (s *source) learn(b *BoundModel, seller string) {
 	if facts, ok := s.pinned[b.ID]; ok {
 		b.Facts, b.learnt = facts, true
@@ -41,7 +41,7 @@ func (s *source) learn(b *BoundModel, seller string) {
 	}
 }
 
-// laid returns what is said, and what is known where nothing is said.
+// laid returns the declared facts, and the known ones where nothing is declared.
 func laid(said, known model.Facts) model.Facts {
 	known.ContextWindow = cmp.Or(said.ContextWindow, known.ContextWindow)
 	known.MaxInputTokens = cmp.Or(said.MaxInputTokens, known.MaxInputTokens)

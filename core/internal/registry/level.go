@@ -7,10 +7,10 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// Level is what holds of every model that the agent's runs may call: of one model its
-// facts, of a pool the smallest bounds that are known of its members, the earliest cutoff,
-// the most tokens a byte, and what all of them read and can do. Reasoning and prompt
-// cache of a pool are each member's own, and empty here.
+// Level has the facts that hold for every model that the agent's runs may call. For one
+// model these are its facts. For a pool they are the smallest known bounds of its members,
+// the earliest cutoff, the most tokens a byte, and the abilities that all of them have.
+// Reasoning and prompt cache of a pool are each member's own, and empty here.
 func (r *Resolved) Level() model.Facts {
 	if r.pool == nil {
 		return r.bound.Facts

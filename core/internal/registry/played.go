@@ -7,9 +7,9 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// Played returns the agent as a replay of a thread's run plays it: m stands for every
-// model that the run may call, under its name, and tools for the agent's own. The agent
-// itself stays as it is.
+// Played returns the agent as a replay of a thread's run plays it: m replaces every model
+// that the run may call, under its name, and tools the agent's own. The agent itself does
+// not change.
 func (r *Resolved) Played(m model.Model, tools map[string]tool.Tool) *Resolved {
 	played, bound := *r, *r.bound
 	bound.Model = m

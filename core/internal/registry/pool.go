@@ -24,7 +24,7 @@ type BoundModel struct {
 	model.Facts
 
 	learnt  bool // Facts hold more than its spec
-	unheard bool // nobody knows its window
+	unheard bool // its window is unknown
 }
 
 // ModelOf returns the model that a thread's run calls: of a pool its home, which is
@@ -61,7 +61,7 @@ type Pool struct {
 	ID      string
 	Switch  agent.PoolSwitch
 	ByRun   bool          // the home is a run's, else a thread's
-	Returns time.Duration // behind the last turn of a member, until a thread is home again
+	Returns time.Duration // after the last turn of a member, until a thread is home again
 
 	members []poolMember // in the order of the spec
 	first   bool         // the home is the first
@@ -98,7 +98,7 @@ func newPool(spec agent.ModelPoolSpec, bind func(id string) (*BoundModel, error)
 	return p, nil
 }
 
-// Member returns the member of an id; nil: there is none.
+// Member returns the member of an id; nil: no such member.
 func (p *Pool) Member(id string) *BoundModel {
 	for i := range p.members {
 		if m := p.members[i].bound; m.ID == id {

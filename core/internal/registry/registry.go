@@ -1,20 +1,20 @@
-// Package registry resolves agents: what specs name, and the code that they name it for.
+// Package registry resolves agents: the names in specs, and the code that they refer to.
 //
-// A [Registry] holds specs beside their code and resolves an id to a [Resolved] agent, which
+// A [Registry] holds specs with their code and resolves an id to a [Resolved] agent, which
 // never changes while a run uses it. Everything is resolved once when the registry is
-// built, so a spec that names what does not exist fails at start.
+// built, so that a spec with an unknown name fails at start.
 //
-// [Resolved.ModelOf] returns what a thread's run calls: of a pool the thread's home. When a
-// run leaves that for another member is package run's to decide, in the order of
+// [Resolved.ModelOf] returns the model that a thread's run calls: for a pool the thread's
+// home. Package run decides when a run leaves that for another member, in the order of
 // [Pool.Order].
 //
 // # History
 //
 // [Resolved.Content] is an agent's data as bytes, without keys, and [Resolved.Hash] its
-// name. Package pins stores the content when a run begins, and resolves a hash to the agent
-// that it names ([Registry.ResolveContent]): the data of then with the code of today. So
-// a run ends with the agent that it began with. [Resolved.Played] is an agent for a
-// replay, whose model and tools say what was recorded.
+// name. Package pins stores the content when a run starts, and resolves a hash to the agent
+// that it names ([Registry.ResolveContent]): the data of that time with the code of today.
+// So a run ends with the agent that it started with. [Resolved.Played] is an agent for a
+// replay, whose model and tools repeat the recording.
 package registry
 
 import (
@@ -29,8 +29,8 @@ import (
 	"github.com/reveille-run/reveille/core/internal/field"
 )
 
-// Registry resolves agents; the state keys of a resolved agent's plugins are in a
-// [state.Registry] of its own. It never changes and is safe for concurrent use.
+// Registry resolves agents; the state keys of a resolved agent's plugins are in a separate
+// [state.Registry]. It never changes and is safe for concurrent use.
 type Registry struct {
 	resolved map[string]*Resolved
 	ids      []string // sorted
@@ -41,10 +41,9 @@ type Registry struct {
 	source   *source
 }
 
-// New resolves every spec, so that a broken one is an error here and
-// not at the first request. The error says which agent and what is missing; so
-// it does of a Default that is not among the specs and of a plugin that no spec
-// names.
+// New resolves every spec, so that a broken one is an error here and not at the first
+// request. The error names the agent and the missing part. A Default that is not among the
+// specs, and a plugin that no spec names, are errors too.
 func New(parts agent.Parts) (*Registry, error) {
 	c, err := newCode(parts)
 	if err != nil {
@@ -89,8 +88,7 @@ func (r *Registry) add(spec agent.Spec) error {
 	return nil
 }
 
-// wrap says which agent an error of its resolution is about, where it does not say
-// so itself.
+// wrap adds the agent to an error of its resolution, if the error does not name it itself.
 func wrap(id string, err error) error {
 	var found *field.Error
 	if errors.As(err, &found) && found.Kind == "agent" && found.ID == id {
@@ -139,8 +137,8 @@ func (r *Registry) Has(id string) bool {
 	return ok
 }
 
-// Default returns the id of the agent of requests that name none, see [Parts]; empty:
-// there is none.
+// Default returns the id of the agent of requests that name none, see [Parts]; empty: no
+// default.
 func (r *Registry) Default() string { return r.preset }
 
 // Plugins returns the ids of the plugins that the program brings, sorted.
@@ -161,8 +159,8 @@ func (r *Registry) Providers() []string { return slices.Sorted(maps.Keys(r.sourc
 // IDs returns the ids of all agents, sorted.
 func (r *Registry) IDs() []string { return slices.Clone(r.ids) }
 
-// Warnings returns what in the specs has no effect, in the order of the specs: it is
-// for whoever starts the program to log.
+// Warnings returns the entries of the specs that have no effect, in the order of the specs:
+// the program that starts should log them.
 func (r *Registry) Warnings() []Warning { return slices.Clone(r.warnings) }
 
 func notFound(what, name string, known []string) error {

@@ -26,20 +26,20 @@ import (
 // runs and must not be changed.
 type Resolved struct {
 	Spec agent.Spec
-	// Model and ModelName, the provider's name of it, are the agent's one model. Of an
+	// Model and ModelName, the provider's name of it, are the agent's one model. For an
 	// agent with a pool they are the first member's: a run calls that of ModelOf.
 	Model      model.Model
 	ModelName  string
 	Tools      map[string]tool.Tool
 	ModelTools []model.ToolDefinition // the same tools as the model sees them, sorted by name
 	Engine     *engine.Engine
-	// Gone are tools that the spec names and this program has not, sorted: of an agent
-	// that another one resolved. It goes on without them.
+	// Gone are tools that the spec names and this program lacks, sorted: of an agent that
+	// another one resolved. It continues without them.
 	Gone []string
-	// Reads says that the agent may be offered the tool [toolcall.ReadResult], which is in
+	// Reads means that the agent may be offered the tool [toolcall.ReadResult], which is in
 	// neither Tools nor ModelTools: a step that shortens results has it.
 	Reads bool
-	Stops []agent.StopPolicy // the spec's and the registry's, in this order, behind RoundLimit of the spec
+	Stops []agent.StopPolicy // the spec's and the registry's, in this order, after RoundLimit of the spec
 
 	data     func() ([]byte, string) // Content and Hash
 	bound    *BoundModel

@@ -13,7 +13,7 @@ import (
 type Room struct {
 	Request int // what a request may cost; 0: not known
 	Most    int // what the model takes at most; 0: not known
-	Keep    int // newest messages that are shown whatever they cost
+	Keep    int // newest messages that are shown at any cost
 	PerByte int // what a byte costs, about, in thousandths of a token
 }
 
@@ -23,9 +23,9 @@ const unknownWindow = 32_000
 // defaults are those of a policy that says nothing.
 var defaults = agent.ContextWindowPolicy{}.WithDefaults()
 
-// Room returns what the agent's requests may hold: the window of its model, or the
-// smallest of its pool, so that a switch moves no cut, or what the agent's policy says if
-// that is less, without what is kept free for the turn.
+// Room returns the size that the agent's requests may have. It is the window of its model,
+// or the smallest of its pool, so that a switch moves no cut, or the size in the agent's
+// policy if that is less. The space reserved for the turn is deducted.
 func (r *Resolved) Room() Room { return r.roomOf(r.Level()) }
 
 func (r *Resolved) roomOf(m model.Facts) Room {
@@ -54,9 +54,9 @@ func (r *Resolved) roomOf(m model.Facts) Room {
 	return room
 }
 
-// reserve is what is kept free for the turn: what the policy says, else what a turn of
-// the agent may have, else the default, but no more than the model can say, nor than a
-// quarter of its window.
+// reserve is the space reserved for the turn: the policy's, else the largest turn of the
+// agent, else the default. It is no more than the model can generate, nor than a quarter of
+// its window.
 func reserve(s *agent.Spec, p agent.ContextWindowPolicy, window, output int) int {
 	free := cmp.Or(p.MaxOutputTokens, s.MaxTokens)
 	if free == 0 {

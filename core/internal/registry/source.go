@@ -23,7 +23,7 @@ type source struct {
 	providers map[string]agent.ProviderSpec
 	adapters  map[string]func(agent.ProviderSpec) (model.Model, error)
 	catalog   *catalog.Catalog       // nil: none
-	pinned    map[string]model.Facts // of a stored agent's models, by id: they count whatever the catalog says today
+	pinned    map[string]model.Facts // of a stored agent's models, by id: they count despite today's catalog
 	clients   map[string]model.Model // of the providers that were opened while the source was made
 }
 
@@ -224,8 +224,8 @@ func (s *source) with(c content) *source {
 	return w
 }
 
-// plain returns the spec without the key and what says where it comes from: what
-// may be stored, and what an agent's hash covers.
+// plain returns the spec without the key and its source: the part that may be stored, and
+// that an agent's hash covers.
 func plain(p agent.ProviderSpec) agent.ProviderSpec {
 	p.APIKey, p.Key, p.APIKeyEnv = secret.String{}, nil, ""
 	return p

@@ -63,7 +63,7 @@ type place struct {
 	schema   *jsonschema.Schema
 	steps    int // of any value
 	program  int // instructions of its pattern
-	text     int // bytes of an error besides those of the value
+	text     int // bytes of an error other than those of the value
 	unrolled int // 0: not counted, -1: being counted
 	base     *base
 }

@@ -11,16 +11,15 @@ import (
 	"github.com/reveille-run/reveille/core/internal/wire"
 )
 
-// maxComplaint bounds, in bytes, an error that may quote the value; what it names
-// stands first.
+// maxComplaint bounds, in bytes, an error that may quote the value; the names come first.
 const maxComplaint = 500
 
 // The validator walks objects in map order, so which of two mistakes it reports
 // changes from call to call. A result is stored and replayed byte by byte, hence
 // this second look at a value that it refused, in a fixed order.
 
-// explain says what is wrong with a refused value: the first mistake, outer
-// before inner, properties by name.
+// explain describes a refused value: the first mistake, outer before inner, properties by
+// name.
 func (s *Schema) explain(at string, value any) string {
 	e := explainer{s.root, map[*jsonschema.Schema]*jsonschema.Resolved{}}
 	found := e.find(s.root, value)
@@ -33,7 +32,7 @@ func (s *Schema) explain(at string, value any) string {
 	return wire.Shorten(found.say(at), maxComplaint)
 }
 
-// mistake is what is wrong, and where: its last name or index stands first.
+// mistake is a mistake with its place: the last name or index of the place comes first.
 type mistake struct {
 	within []string
 	text   string
@@ -43,7 +42,7 @@ func wrong(format string, arguments ...any) *mistake {
 	return &mistake{text: fmt.Sprintf(format, arguments...)}
 }
 
-// in returns the mistake one place further out; nil: there is none.
+// in returns the mistake one place further out; nil: no mistake.
 func (m *mistake) in(name string) *mistake {
 	if m != nil {
 		m.within = append(m.within, name)

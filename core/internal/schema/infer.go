@@ -7,8 +7,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Infer returns the schema of the JSON of a Go type, which [Of] makes ready for use. The
-// error is a type that has none.
+// Infer returns the schema of the JSON of a type, which [Of] makes ready for use. The error
+// is about a type without a schema.
 func Infer(of reflect.Type) (*jsonschema.Schema, error) {
 	s, err := jsonschema.ForType(of, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.RawMessage](): {}, // any JSON, not an array of bytes
@@ -20,8 +20,8 @@ func Infer(of reflect.Type) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// dropNullArrays takes back the null that inference allows for a nil slice:
-// arguments come from a model, and several providers refuse a list of types.
+// dropNullArrays removes the null that inference allows for a nil slice: arguments come
+// from a model, and several providers refuse a list of types.
 func dropNullArrays(s *jsonschema.Schema) {
 	if s == nil {
 		return

@@ -9,9 +9,9 @@ import (
 // The bounds of one check: of a schema against a value.
 const (
 	// MaxSteps bounds the time: about one step for each schema that is applied to each
-	// value within the value, one more for each 128 bytes that a pattern or an error
-	// of an alternative has to read, and for each two items that look alike where all have
-	// to differ.
+	// value within the value, one more for each 128 bytes that a pattern or an error of an
+	// alternative has to read. Where all items have to differ, each two that look alike are
+	// one more.
 	MaxSteps = 1_000_000
 	// MaxNested is how many schemas may be open within each other.
 	MaxNested = 500
@@ -35,7 +35,7 @@ type measuring struct {
 	err    error
 }
 
-// cost is what the errors of one application may come to, in bytes.
+// cost is the maximum size of the errors of one application, in bytes.
 type cost struct {
 	text int // the error that it returns
 	kept int // all errors that are held when it returns: each wraps the one before
@@ -111,7 +111,7 @@ func (m *measuring) combined(s *jsonschema.Schema, value any, depth int) (c cost
 	return c
 }
 
-// attempt counts a schema after whose failure the check goes on: writing the error takes
+// attempt counts a schema after whose failure the check continues: writing the error takes
 // time.
 func (m *measuring) attempt(s *jsonschema.Schema, value any, depth int) cost {
 	c := m.apply(m.places[s], value, depth)

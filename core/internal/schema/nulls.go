@@ -11,9 +11,9 @@ import (
 
 // DropNulls returns the JSON of a value without those members that are null, that the
 // schema names as optional, and that may not be null by it. A provider that enforces a
-// schema knows no optional properties: its models say null for what they leave out. What
-// is left keeps its order and its numbers as they are written. A text that is not JSON, and
-// one whose check would take too long, is returned as it is.
+// schema knows no optional properties: its models write null for an omitted member. The
+// rest keeps its order and its numbers as they are written. A text that is not JSON, and
+// one whose check would take too long, is returned unchanged.
 func (s *Schema) DropNulls(text json.RawMessage) json.RawMessage {
 	var value any
 	if !bytes.Contains(text, []byte("null")) || json.Unmarshal(text, &value) != nil || s.measure(value) != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// A plain schema says no more than those of most tools: types, descriptions, properties,
-// items, enumerations and bounds. It is read and written here, as package jsonschema
-// would: that one looks at all the sixty fields of a schema by reflection first, which
-// took a twelfth of a function's start. Other schemas are left to it.
+// A plain schema has only the parts that most tools use: types, descriptions, properties,
+// items, enumerations and bounds. It is read and written here, as package jsonschema would:
+// that one looks at all the sixty fields of a schema by reflection first, which took a
+// twelfth of a function's start. That package handles other schemas.
 //
 // A plain schema has no pattern and refers to nothing, so nothing in it can be wrong that
 // only its resolution finds: that waits for the first value that is to be validated.
@@ -47,7 +47,7 @@ const maxPlain = 64
 var errNotPlain = errors.New("not plain")
 
 // uniqueValue reads a value as json.Unmarshal would, if it is no deeper than maxPlain and
-// no object in it has a key twice.
+// each object in it has distinct keys.
 func uniqueValue(d *json.Decoder) (any, error) { return valueAt(d, 0) }
 
 func valueAt(d *json.Decoder, depth int) (any, error) {
@@ -115,8 +115,8 @@ func plainSchema(v any) (*jsonschema.Schema, bool) {
 	return s, true
 }
 
-// setKeyword gives a schema one of its keywords; false if that is none of a plain one, or
-// has a value that it cannot have.
+// setKeyword gives a schema one of its keywords; false if a plain schema has no such
+// keyword, or it has an invalid value.
 func setKeyword(s *jsonschema.Schema, keyword string, v any) (ok bool) {
 	switch keyword {
 	case "type":

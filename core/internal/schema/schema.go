@@ -55,8 +55,8 @@ func Type(text json.RawMessage) (string, error) {
 	return s.Type, nil
 }
 
-// Of returns a schema that a program has made, such as one inferred from a Go type, and
-// its JSON. It must not be changed afterwards. The errors are those of [Read].
+// Of returns a schema that a program has made, such as one inferred from a type, and its
+// JSON. It must not be changed afterwards. The errors are those of [Read].
 func Of(root *jsonschema.Schema) (*Schema, json.RawMessage, error) {
 	text, plain, err := write(root)
 	if err != nil {
@@ -104,7 +104,7 @@ func notSchema(err error) error {
 		field := wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:]
 		return core.Errorf(core.CodeInvalid, "not a JSON Schema: %s is of type %s", cmp.Or(field, "it"), wrong.Value)
 	}
-	if strings.Contains(err.Error(), "unmarshaled into") { // its integers have a decoder of their own
+	if strings.Contains(err.Error(), "unmarshaled into") { // its integers have a separate decoder
 		return core.Errorf(core.CodeInvalid, "not a JSON Schema: a keyword that counts has no whole number")
 	}
 	return core.Errorf(core.CodeInvalid, "not a JSON Schema: %w", err)

@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// unique counts what it takes to tell whether all items of a list differ. The validator
-// writes each item to a hash, and compares those whose hashes are the same. What it writes
-// does not say where one text ends, nor null from false, so that a client can make all
-// items of a list the same to it: then each is compared with every other.
+// unique counts the work to tell whether all items of a list differ. The validator writes
+// each item to a hash, and compares those whose hashes are the same. The hashed text does
+// not show where one text ends, nor null from false, so that a client can make all items of
+// a list the same to it: then each is compared with every other.
 func (m *measuring) unique(list []any) {
 	if m.add(m.size(list) / 64); m.err != nil || len(list) < 2 {
 		return

@@ -1,5 +1,5 @@
-// Package show passes on what a tool shows of its work while it runs: to whoever follows
-// the run at this moment, without the tool waiting for them. It bounds and throttles.
+// Package show passes on the reports of a running tool to the clients that follow the run
+// at this moment, without the tool waiting for them. It bounds and throttles.
 package show
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// What a call can show while it runs. What comes after either is reached is dropped,
-// whatever it is: readers have a beginning of what the tool showed, without gaps.
+// The bounds of the reports of one call. Reports after a bound is reached are dropped, of
+// every kind: readers have the start of the tool's reports, without gaps.
 const (
 	maxReports  = 10_000  // reports of a call; those that the throttle holds back do not count
 	maxReported = 1 << 20 // bytes of texts, contents and patches of a call
@@ -29,10 +29,10 @@ type Report struct {
 
 func (r Report) size() int { return len(r.Text) + len(r.Kind) + len(r.Content) + len(r.Patch) }
 
-// Audience is whom a tool shows its work. It is safe for concurrent use.
+// Audience receives the reports of a tool. It is safe for concurrent use.
 type Audience interface {
-	// Show takes a report. It returns at once, however slow the readers are: the tool
-	// does not wait for them. It returns false when nobody takes any more of this call.
+	// Show takes a report. It returns immediately, however slow the readers are: the tool
+	// does not wait for them. It returns false when no more reports of this call are taken.
 	Show(Report) (more bool)
 }
 
@@ -47,7 +47,7 @@ type Live struct {
 	over     bool            // nothing is passed on any more
 	reports  int             // passed on
 	bytes    int             // of them
-	dropped  int             // reports that were not passed on, but for what nobody wanted to hear
+	dropped  int             // reports that were not passed on, other than those without a listener
 	failure  error           // why the first of them was not
 	shown    map[string]bool // kinds of activities that have a snapshot
 	progress shownProgress
@@ -57,8 +57,8 @@ type Live struct {
 // progress is throttled.
 func (l *Live) Begin(audience Audience, now func() time.Time) { l.audience, l.now = audience, now }
 
-// Dropped is how many reports were not passed on because they could not be, or were
-// too much, and why the first of them was not. What nobody listened to is not counted.
+// Dropped is how many reports were not passed on because they could not be, or were too
+// much, and why the first of them was not. Reports without a listener are not counted.
 func (l *Live) Dropped() (reports int, first error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,10 +110,10 @@ func (l *Live) drop(err error) {
 	}
 }
 
-// Recorder is an [Audience] that keeps what it is shown, for tests. The zero value is ready; it serves one call or several, and
-// is safe for concurrent use.
+// Recorder is an [Audience] that keeps the reports that it receives, for tests. The zero
+// value is ready; it serves one call or several, and is safe for concurrent use.
 type Recorder struct {
-	// Now is the clock by which progress is throttled; nil: one that stands still.
+	// Now is the clock by which progress is throttled; nil: one that does not move.
 	Now func() time.Time
 
 	mu      sync.Mutex
@@ -138,7 +138,7 @@ func (r *Recorder) Show(report Report) bool {
 	return true
 }
 
-// Reports returns what was shown so far.
+// Reports returns the reports so far.
 func (r *Recorder) Reports() []Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()

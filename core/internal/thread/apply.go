@@ -14,26 +14,27 @@ type Transition struct {
 	CommitID core.ID // fresh for every transition, from Env
 	Due      DuePolicy
 	Schemas  Schemas // of the program that asks
-	// Announce says that what happens to runs is to be told: the write leaves an
+	// Announce means that the progress of runs is announced: the write leaves an
 	// announcement where a run waits, ends or is given up.
 	Announce bool
-	// Meter says that what runs use is recorded: the head has the open run's [Stretch].
+	// Meter means that the usage of runs is recorded: the head has the open run's
+	// [Stretch].
 	Meter  bool
 	Spent  core.Spent // with Meter: on the open run since the writer's last write
 	Change Change
 }
 
-// The schemas of this release, which the zero [Schemas] stands for: it understands
-// records up to SchemaRead, and writes those of SchemaWritten. A release reads a schema
-// one release before it writes it; scripts/user/stack, which deploys, holds a deployment
-// against the one before it.
+// The schemas of this release, which a zero [Schemas] means. It understands records
+// up to SchemaRead, and writes those of SchemaWritten. A release reads a schema one
+// release before it writes it; scripts/user/stack, which deploys, compares a
+// deployment with the previous one.
 const (
 	SchemaRead    = 1
 	SchemaWritten = 1
 )
 
-// Schemas says which records a program understands and which it writes. What is
-// zero is this release's.
+// Schemas are the record schemas that a program understands and writes. A zero field
+// is this release's value.
 type Schemas struct {
 	Reads  uint16 // the highest
 	Writes uint16
@@ -50,9 +51,9 @@ func (s Schemas) Resolved() Schemas {
 	return s
 }
 
-// DuePolicy says how precisely a backend indexes when a thread is due, in
-// milliseconds. The zero value is exact; DynamoDB uses a grace of two minutes
-// and rounds up to the minute, so that quick transitions do not touch the index.
+// DuePolicy is the precision with which a backend indexes when a thread is due, in
+// milliseconds. The zero value is exact; DynamoDB uses a grace of two minutes and
+// rounds up to the minute, so that quick transitions do not touch the index.
 type DuePolicy struct {
 	Grace int64
 	Round int64
@@ -85,8 +86,9 @@ type Result struct {
 	Claimed bool
 	// Outcome of a CommitStep or CommitClose.
 	Outcome Outcome
-	// Stretch is the one of the run that the write ends, with all that was spent on it;
-	// its record must be stored before the head. nil: it ends none, or nobody meters.
+	// Stretch is the stretch of the run that the write ends, with everything spent on
+	// it; its record must be stored before the head. nil: the write ends none, or
+	// usage is not metered.
 	Stretch *Stretch
 }
 
@@ -94,14 +96,14 @@ type Result struct {
 type Hint struct {
 	Dispatch core.ID
 	At       int64 // 0: at once
-	// Followed is until when somebody in another process follows the run, unix
-	// milliseconds; 0: nobody is known to.
+	// Followed is the time until which a client in another process follows the run,
+	// unix milliseconds; 0: no client is known to.
 	Followed int64
 }
 
-// Audit says what became of a dispatch or inbox entry: a step read it, at Read,
-// or it ended otherwise, with Status. It is a claim only, until the head or the
-// log confirms it.
+// Audit records the fate of a dispatch or inbox entry: a step read it, at Read, or it
+// ended otherwise, with Status. It is a claim only, until the head or the log
+// confirms it.
 type Audit struct {
 	ID     core.ID
 	Run    core.ID
@@ -112,11 +114,10 @@ type Audit struct {
 // heads are what transitions work on, which do not keep it.
 var heads = sync.Pool{New: func() any { return new(Head) }}
 
-// Apply returns what a transition makes of a thread's head. It does no I/O and
-// reads no clock: equal arguments give equal results, in any process. The next
-// head shares no memory with the old one, but for the values of extensions, which
-// nobody changes. On an error, and when there is nothing to write, the head is
-// returned as it was.
+// Apply returns the head after a transition. It does no I/O and reads no clock: equal
+// arguments give equal results, in any process. The next head shares no memory with
+// the old one, except the values of extensions, which are never changed. On an error,
+// and when there is nothing to write, it returns the head unchanged.
 func Apply(h Head, t Transition) (Head, Result, error) {
 	if h.Layout > Layout {
 		return h, Result{}, fmt.Errorf("layout %d, newest known %d: %w", h.Layout, Layout, ErrSchema)
@@ -168,8 +169,8 @@ func Apply(h Head, t Transition) (Head, Result, error) {
 // raise notes the schema of what the program has written around the head.
 func (h *Head) raise(t Transition) { h.Schema = max(h.Schema, t.Schemas.Writes) }
 
-// adopt is raise with a record that another program wrote: nobody puts in force
-// what it cannot read.
+// adopt is raise with a record that another program wrote: a program must not put in
+// force a record that it cannot read.
 func (h *Head) adopt(t Transition, schema uint16) error {
 	if schema > t.Schemas.Reads {
 		return fmt.Errorf("adopted record of schema %d, newest known %d: %w", schema, t.Schemas.Reads, ErrSchema)

@@ -9,7 +9,7 @@ type CallStatus uint8
 const (
 	CallNew        CallStatus = iota
 	CallRunning               // an at_most_once tool that may have started
-	CallSuspended             // a ticket stands
+	CallSuspended             // has a ticket
 	CallResuming              // decided: go on
 	CallCancelling            // decided or superseded: write a cancelled result
 	CallDone                  // its result is stored at Base + index, readable
@@ -20,8 +20,8 @@ func (r *Run) OpenCalls() bool {
 	return slices.ContainsFunc(r.Calls, func(s CallStatus) bool { return s != CallDone })
 }
 
-// Awaits reports whether a call of the committed turn may still come to wait: it has
-// no result, and nobody went on without it.
+// Awaits reports whether a call of the committed turn may still start to wait: it has
+// no result, and the run has not continued without it.
 func (r *Run) Awaits(call uint8) bool {
 	if int(call) >= len(r.Calls) {
 		return false
@@ -30,10 +30,10 @@ func (r *Run) Awaits(call uint8) bool {
 	return s != CallDone && s != CallCancelling
 }
 
-// moveCalls takes the step's word for each call, but for a decision that came while the
-// step still saw the call as suspended. A call that is suspended by one of the coming
-// tickets is left to suspendCalls. One that is done or runs now has no standing ticket any
-// more, and one that is done is progress.
+// moveCalls takes the step's status for each call, except for a decision that came
+// while the step still saw the call as suspended. suspendCalls treats a call that is
+// suspended by one of the coming tickets. A call that is done or runs now has no
+// ticket any more, and one that is done is progress.
 func (r *Run) moveCalls(calls []CallStatus, standing *Tickets, coming Tickets) error {
 	if calls == nil {
 		return nil
@@ -62,9 +62,9 @@ func (r *Run) moveCalls(calls []CallStatus, standing *Tickets, coming Tickets) e
 	return nil
 }
 
-// suspendCalls adds the coming tickets to those that stand, and marks their calls. A ticket
-// that stands already is left alone, whether it was decided meanwhile or not. A call for
-// whose ticket there is no place is new again.
+// suspendCalls adds the coming tickets to the existing ones, and marks their calls. A
+// ticket that exists already is not changed, whether it was decided in between or
+// not. A call for whose ticket there is no place is new again.
 func (r *Run) suspendCalls(standing *Tickets, coming Tickets) error {
 	for _, t := range coming {
 		switch {
@@ -96,9 +96,9 @@ func (r *Run) suspendCalls(standing *Tickets, coming Tickets) error {
 	return nil
 }
 
-// supersede cancels the calls whose tickets stand undecided, since a person said something
-// instead of deciding. A call that waits for a child run goes on waiting: nobody was asked.
-// It reports whether there was one to cancel.
+// supersede cancels the calls whose tickets are undecided, since a person sent a
+// message instead of deciding. A call that waits for a child run continues to wait:
+// no person was asked. It reports whether there was one to cancel.
 func (r *Run) supersede(standing *Tickets) (any bool) {
 	*standing = slices.DeleteFunc(*standing, func(t Ticket) bool {
 		if t.Decision != 0 || t.Kind == TicketChild {

@@ -15,33 +15,33 @@ type Claim struct {
 	Epoch  uint64
 	Worker string
 	Lease  int64 // ends here
-	// CommitID is that of the write that took the claim, whoever writes in between: see
-	// [Head.TakenBy].
+	// CommitID is that of the write that took the claim, also after writes of others:
+	// see [Head.TakenBy].
 	CommitID core.ID
 }
 
-// TakeClaim takes the right to work on the thread. When another claim is live,
-// or nothing may be done yet, Claimed is false; a Hint then says when to come
-// back, and nothing is written unless the time at which the thread is due was
-// wrong. An expired claim is taken over; overdue tickets and exhausted attempts
-// turn the claim into one that closes the run.
+// TakeClaim takes the right to work on the thread. If another claim is live, or no
+// work may start yet, Claimed is false. A Hint then has the time to try again, and
+// nothing is written unless the time at which the thread is due was wrong. An expired
+// claim is taken over; overdue tickets and exhausted attempts turn the claim into one
+// that closes the run.
 //
-// Where there is something to claim, ErrSchema refuses a program that does not
-// understand a record of the thread, and ErrSuspect a claim that is not Alone
-// of a run that may be what takes its process down.
+// If there is something to claim, ErrSchema refuses a program that does not
+// understand a record of the thread. ErrSuspect refuses a claim that is not Alone of
+// a run that may be what takes its process down.
 type TakeClaim struct {
 	Worker string
 	Lease  int64 // milliseconds from now
-	Alone  bool  // the process does nothing else meanwhile
+	Alone  bool  // the process does nothing else at the same time
 }
 
 func (c TakeClaim) apply(h *Head, t Transition) (Result, error) {
 	if !h.Exists() {
 		return Result{}, ErrNotFound
 	}
-	// The order matters. What there is to claim is found before anybody is refused,
-	// so that a head with nothing to do refuses nobody; an end that is due comes
-	// before the suspect, since closing counts its own claims.
+	// The order matters. The work is found before any claim is refused, so that a
+	// head with nothing to do refuses no claim; an end that is due comes before the
+	// suspect, since closing counts its own claims.
 	if h.Live(t.Now) {
 		return Result{Unchanged: true}, nil
 	}
@@ -57,7 +57,7 @@ func (c TakeClaim) apply(h *Head, t Transition) (Result, error) {
 	}
 	switch {
 	case h.Run.Status == Waiting && h.Tickets.overdue(t.Now):
-		h.beginClosing(ReasonExpired, t) // what was said to the run is kept
+		h.beginClosing(ReasonExpired, t) // the messages to the run are kept
 	case !h.Ready() || h.Run.AvailableAt > t.Now:
 		return h.early(t), nil
 	case h.Run.Attempts >= MaxAttempts && h.Run.Status != Closing:
@@ -73,10 +73,9 @@ func (c TakeClaim) apply(h *Head, t Transition) (Result, error) {
 	return Result{Claimed: true}, h.hold(c.Worker, c.Lease, t)
 }
 
-// early is the result of a claim that found nothing to do yet. A due time that
-// has passed without anything being due (the index keeps an early one) is
-// written anew: else every sweep would wake the thread, and every wake-up
-// would send itself again.
+// early is the result of a claim that found nothing to do yet. A due time that has
+// passed without anything being due (the index keeps an early one) is written again:
+// else every sweep would wake the thread, and every wake-up would send itself again.
 func (h *Head) early(t Transition) Result {
 	late := h.DueAt <= t.Now && h.due(h.DueAt, t) > t.Now
 	return Result{Unchanged: !late, Hint: h.wake(t.Now)}
@@ -105,9 +104,9 @@ func (h *Head) hold(worker string, lease int64, t Transition) error {
 	return nil
 }
 
-// takeBack gives the claim up and makes the run claimable again, at once. The
-// attempt stays counted. A claim that was lost, not given back, may have cost a
-// model call, if it was to make one.
+// takeBack gives the claim up and makes the run claimable again, immediately. The
+// attempt stays counted. A claim that was lost, not released, may have cost a model
+// call, if it was to make one.
 func (h *Head) takeBack(lost bool) {
 	if lost {
 		h.Run.Lost = oneMore(h.Run.Lost)
@@ -133,11 +132,11 @@ func (Reclaim) apply(h *Head, t Transition) (Result, error) {
 	return Result{Hint: h.wake(t.Now)}, nil
 }
 
-// Refence gives the holder the next fence. It may then put other bytes at a
-// name that it has used, which under the old fence would be a conflict: after a
-// refused commit the records of the next try can differ. The attempt is not
-// counted again. It also tells a worker whose lease is over whether its claim still
-// stands, and renews it then.
+// Refence gives the holder the next fence. It may then put other bytes at a name that
+// it has used, which under the old fence would be a conflict: after a refused commit
+// the records of the next attempt can differ. The attempt is not counted again. It
+// also shows a worker whose lease is over whether it still has its claim, and renews
+// it then.
 type Refence struct {
 	Fence uint64
 	Lease int64 // milliseconds from now; 0: as it is

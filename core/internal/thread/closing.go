@@ -11,9 +11,9 @@ import (
 type CommitClose struct {
 	Fence uint64
 	From  uint64 // as in CommitTurn
-	Seq   uint64 // of the last record, or the head's when there was none
-	// Summary is the one that is in force again where Cut takes back what the newest one
-	// covers; 0: none is, or the newest one stays.
+	Seq   uint64 // of the last record, or the head's if nothing is added
+	// Summary is the one that is in force again if Cut supersedes messages that the
+	// newest one covers; 0: none is, or the newest one stays.
 	Summary uint64
 	Cut     uint64 // as in CommitTurn
 	// Schema is the highest one of an adopted result; 0: none was.
@@ -46,12 +46,11 @@ func (c CommitClose) apply(h *Head, t Transition) (Result, error) {
 	return Result{Outcome: Done, Opened: opened, Hint: h.wake(t.Now)}, nil
 }
 
-// beginClosing sets the open run to closing: its holder closes it, or whoever claims it
-// next. Its tickets end with it. Input that no step has read ends too when a
-// person ended the run; otherwise it is kept for the dispatch that removeRun makes
-// of it.
+// beginClosing sets the open run to closing: its holder closes it, or the next claim.
+// Its tickets end with it. Input that no step has read ends too when a person ended
+// the run; otherwise it is kept for the dispatch that removeRun makes of it.
 func (h *Head) beginClosing(reason Reason, t Transition) []Audit {
-	if h.Claim.Fence != 0 && reason != ReasonOwn { // its holder may die before it says so itself
+	if h.Claim.Fence != 0 && reason != ReasonOwn { // its holder may die before it reports so itself
 		h.Run.loseRound()
 	}
 	h.Run.Status, h.Run.Reason, h.Closing, h.ClosingAt = Closing, reason, h.next(), max(t.Now, 0)

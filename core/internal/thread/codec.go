@@ -11,8 +11,8 @@ import (
 // The encoded head starts with its layout number; integers are unsigned
 // varints, strings and tables carry their length. A decoder takes exactly what
 // an encoder of the same layout writes: one form for each head. It ends in the
-// extensions, behind their length in bytes, so that a newer program can add
-// fields of a run without a new layout.
+// extensions, after their length in bytes, so that a newer program can add fields of
+// a run without a new layout.
 
 // AppendBinary appends the encoded head to b. With a nil b it allocates once for
 // a head of usual size.
@@ -161,7 +161,8 @@ func (w *writer) tables(h *Head) {
 	w.inbox(h.Inbox)
 }
 
-// ticketWakes is the bit of a ticket's kind that says that a time to wake at comes last.
+// ticketWakes is the bit of a ticket's kind that marks a time to wake as the last
+// field.
 const ticketWakes = 1 << 7
 
 func (w *writer) ticket(t Ticket) {

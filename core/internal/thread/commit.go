@@ -16,7 +16,7 @@ type CommitTurn struct {
 	Summary   uint64 // sequence that a new summary covers; 0: the old one stays in force
 	Cut       uint64 // first sequence of the log's tail that the first record of this commit supersedes; 0: none
 	Schema    uint16 // highest schema of a record that another program wrote and this commit puts in force: a summary; 0: none
-	Lacks     bool   // the program has not all that the run's agent names, and goes on without: see Run.LacksSince
+	Lacks     bool   // the program lacks a part that the run's agent names, and continues without: see Run.LacksSince
 }
 
 func (c CommitTurn) apply(h *Head, t Transition) (Result, error) {
@@ -50,26 +50,26 @@ func (c CommitTurn) apply(h *Head, t Transition) (Result, error) {
 	return Result{Before: before}, h.summarize(c.Summary, c.Cut, c.From)
 }
 
-// CommitStep is commit B: it moves the head over the step's records and hands
-// the run on. What it returns in Result.Outcome counts, not what was asked:
-//   - Wait becomes Yield when a ticket is decided (with Run.Batch: when all
-//     are), or when a person's input has come meanwhile and supersedes one: it
-//     supersedes none of a child run;
+// CommitStep is commit B: it moves the head over the step's records and hands the run
+// on. Result.Outcome, which it returns, counts, not the requested outcome:
+//   - Wait becomes Yield when a ticket is decided (with Run.Batch: when all are), or
+//     when a person's input has come in between and supersedes one: it supersedes
+//     none of a child run;
 //   - a natural Done becomes Yield when the inbox is not empty;
-//   - Done becomes Close when RunEnd is to run or a call is open; with a Seq that
-//     stays where it is, the close takes a round whose calls are all done;
+//   - Done becomes Close when RunEnd is to run or a call is open; with an unchanged
+//     Seq, the close takes a round whose calls are all done;
 //   - Yield becomes Continue with Keep, unless the head covers records that the
 //     program does not understand.
 //
-// Calls are the statuses that the step leaves, nil for no change. Tickets are
-// the suspensions that it knows of; those that stand already stay as they are.
-// When there are more than places, the last of them get none: their calls are
-// CallNew in the new head, and suspend again when a place is free.
+// Calls are the statuses that the step leaves, nil for no change. Tickets are the
+// suspensions that it knows of; existing ones stay unchanged. When there are more
+// than places, the last of them get none: their calls are CallNew in the new head,
+// and suspend again when a place is free.
 type CommitStep struct {
 	Fence    uint64
 	From     uint64  // as in CommitTurn
 	Outcome  Outcome // Yield, Wait or Done
-	Natural  bool    // Done: the model came to an end by itself
+	Natural  bool    // Done: the model ended by itself
 	Listens  bool    // Done: RunEnd is to run, or a round is to be closed
 	Seq      uint64  // of the last record that becomes visible
 	Calls    []CallStatus
@@ -82,9 +82,10 @@ type CommitStep struct {
 	Schema   uint16 // as in CommitTurn, and of adopted results
 	Lease    int64  // Continue: the renewed lease, in milliseconds from now
 	Lacks    bool   // as in CommitTurn
-	// Keep makes Continue of what would come to Yield: the holder goes on itself.
+	// Keep turns Yield into Continue: the holder continues itself.
 	Keep bool
-	// Followed is until when somebody follows the run, for the hint; 0: nobody does.
+	// Followed is the time until which a client follows the run, for the hint; 0: no
+	// client does.
 	Followed int64
 }
 
@@ -134,7 +135,7 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 			return r, nil
 		}
 		if c.Keep {
-			h.Run.uncount() // it would have gone on: the run is not to blame
+			h.Run.uncount() // it would have continued: the run is not to blame
 		}
 		h.takeBack(false)
 	case Wait:
@@ -196,10 +197,10 @@ func (h *Head) advance(seq uint64) error {
 	return nil
 }
 
-// summarize puts a summary in force, never an older one: but where the commit
-// supersedes the log from the sequence cut on, a summary that covers some of that
-// gives way to an older one, or to none. The log ended at from, and the record
-// that supersedes is the first behind it.
+// summarize puts a summary in force, never an older one. If the commit supersedes the
+// log from the sequence cut on, a summary that covers some of that gives way to an
+// older one, or to none. The log ended at from, and the record that supersedes is the
+// first after it.
 func (h *Head) summarize(upTo, cut, from uint64) error {
 	if cut != 0 {
 		h.Supersedes = from + 1

@@ -28,16 +28,17 @@ func (c Cancel) apply(h *Head, t Transition) (Result, error) {
 	return Result{Before: h.drop(list, i, core.DispatchCancelled, t), Hint: h.Outbox.hint(t.Now, h.wake(t.Now))}, nil
 }
 
-// Interrupt supersedes everything that is queued or open, and may enqueue what
-// comes instead in the same write. Delayed runs stay, due or not. Only the enqueue can be
-// refused for want of place, when the parents of many earlier runs are still to be told.
+// Interrupt supersedes everything that is queued or open, and may enqueue its
+// replacement in the same write. Delayed runs stay, due or not. Only the enqueue can
+// be refused for lack of a place, when the parents of many earlier runs are still to
+// be notified.
 type Interrupt struct {
 	Owner   string
 	Enqueue *Enqueue // its RejectBusy does not count
-	// Of an interrupt without Enqueue: the hash of the caller's key, not 0, and the epoch
-	// that the caller saw. Where the head has a later epoch an interrupt has ended what the
-	// caller saw, its own whose response was lost or another's: it is a duplicate, and what
-	// has come since is left alone.
+	// For an interrupt without Enqueue: the hash of the caller's key, not 0, and the
+	// epoch that the caller saw. If the head has a later epoch, an interrupt has
+	// ended what the caller saw, its own whose response was lost or another's. It is
+	// then a duplicate, and later work is not changed.
 	Dedupe uint64
 	Epoch  uint64
 }
@@ -87,10 +88,10 @@ func (h *Head) drop(list *[]Dispatch, i int, status core.DispatchStatus, t Trans
 	return append([]Audit{{ID: d.ID, Run: d.Run, Status: status}}, d.Rest.cancel(d.Run)...)
 }
 
-// Delete makes the thread a tombstone that never expires; its fence stays, so
-// that no late worker can write, and so does the outbox, with what the runs that end
-// with it owe. Erased says that the sweep removed the rest of a deleted thread; it is on
-// nobody's behalf, and comes behind the delivery of what needs records: see
+// Delete makes the thread a tombstone that never expires; its fence stays, so that no
+// late worker can write, and so does the outbox, with the notices of the runs that
+// end with it. Erased means that the sweep removed the rest of a deleted thread. It
+// has no user, and comes after the delivery of entries that need records: see
 // [Outbox.OwesRecords].
 type Delete struct {
 	Owner  string

@@ -7,14 +7,14 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Decide takes a decision on a ticket: a person's or client's, or what the end of a child
-// run says on the ticket that waits for it, on which anybody else's is ErrChild. The same
-// decision again is a duplicate, also after its call went on; another one is ErrDecided;
-// no ticket is ErrNotFound.
+// Decide takes a decision on a ticket: a person's or client's, or the end of a child
+// run on the ticket that waits for it, on which any other decision is ErrChild. The
+// same decision again is a duplicate, also after its call has continued; another one
+// is ErrDecided; no ticket is ErrNotFound.
 type Decide struct {
 	Run      core.ID
 	Call     uint8
-	Ticket   uint64 // see [TicketKey]; 0: whichever the call has
+	Ticket   uint64 // see [TicketKey]; 0: the call's ticket
 	Decision uint64 // see [DecisionKey]; not 0
 	Dedupe   uint64 // another form of the decision's id that is remembered with it; 0: none
 	Resume   bool   // false: cancel the call
@@ -47,7 +47,7 @@ func (c Decide) apply(h *Head, t Transition) (Result, error) {
 	default:
 		return Result{}, ErrDecided
 	}
-	if h.Claim.Fence != 0 { // what runs beside the decision does not depend on it
+	if h.Claim.Fence != 0 { // work that runs at the same time does not depend on the decision
 		running := h.Run.startable()
 		h.Run.Through.May |= running
 		h.Run.Through.Ran |= running

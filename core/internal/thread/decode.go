@@ -100,7 +100,7 @@ func (r *reader) run() Run {
 	return v
 }
 
-// children reads a list that is left out where it is empty.
+// children reads a list that is omitted if it is empty.
 func (r *reader) children() []core.ID {
 	n := r.count(MaxChildren)
 	r.must(n > 0)
@@ -252,14 +252,14 @@ func (r *reader) uint() uint64 {
 	return v
 }
 
-// positive reads a varint that is left out where it is 0.
+// positive reads a varint that is omitted if it is 0.
 func (r *reader) positive() uint64 {
 	v := r.uint()
 	r.must(v != 0)
 	return v
 }
 
-// moment reads a time that is left out where it is 0.
+// moment reads a time that is omitted if it is 0.
 func (r *reader) moment() int64 {
 	v := r.time()
 	r.must(v != 0)
@@ -288,7 +288,7 @@ func (r *reader) upTo(limit uint64) uint64 {
 func (r *reader) uint32() uint32 { return uint32(r.upTo(math.MaxUint32)) }
 func (r *reader) time() int64    { return int64(r.upTo(math.MaxInt64)) }
 
-// sum reads a checksum that is left out where it is 0.
+// sum reads a checksum that is omitted if it is 0.
 func (r *reader) sum() uint32 {
 	v := r.take(4)
 	if v == nil {

@@ -15,8 +15,8 @@ type Dispatch struct {
 	Priority    uint8
 	AvailableAt int64 // of a delayed one: when it may open; else 0
 	Child       bool  // as in Run; never of a delayed one
-	// Steered: it was given to a run that ended before a step read it. It opens
-	// next whatever its priority, and Rest becomes its run's inbox.
+	// Steered: it was given to a run that ended before a step read it. It opens next
+	// for every priority, and Rest becomes its run's inbox.
 	Steered bool
 	Rest    Inbox
 }
@@ -27,8 +27,8 @@ type queue struct{ pending, delayed *[]Dispatch }
 
 func (h *Head) queue() queue { return queue{&h.Pending, &h.Delayed} }
 
-// place puts a run in line, or keeps it for later. ends is how many runs that are over have
-// parents who are still to be told: all but one of them take a place.
+// place puts a run in line, or keeps it for later. ends is how many runs that are
+// over have parents still to be notified: all but one of them take a place.
 func (q queue) place(c Enqueue, now int64, ends int) error {
 	if c.AvailableAt > now {
 		return q.delay(c)
@@ -80,10 +80,10 @@ func (q queue) dispatch(id core.ID) *Dispatch {
 	return nil
 }
 
-// best finds the dispatch to open next: what was steered to a run that ended, else the
-// lowest priority number; among equal ones a delayed one that is due, the longest due
-// first, and then in the order of the queue, so that none starves behind later ones of
-// its priority. nil when none is available.
+// best finds the dispatch to open next: input that was steered to a run that ended,
+// else the lowest priority number. Among equal ones it takes a delayed one that is
+// due, the longest due first, and then the order of the queue, so that none starves
+// after later ones of its priority. nil when none is available.
 func (q queue) best(now int64) (list *[]Dispatch, i int) {
 	var best *Dispatch
 	for k := range *q.pending {

@@ -1,14 +1,14 @@
 // Package thread is the heart of the runtime: the HEAD of a thread and the pure
 // function that changes it.
 //
-// Everything that can race about a thread (its open run, who works on it, what
-// waits, which records are visible) is in one small [Head]. A [Transition] is one
-// change of it; [Apply] returns the next head and a [Result]: what must be stored
-// before that head and what may be sent after it. It does no I/O, reads no clock
-// and makes no ids. Every backend runs the same function and then one
-// compare-and-set on the version, so nobody else decides about claims, fences,
-// attempts, tickets or ends. What holds of a kind of change on every head, such as
-// that only a claim's holder makes it, stands in one table: see [ChangeKind].
+// Everything that can race about a thread (its open run, its holder, the waiting
+// work, the visible records) is in one small [Head]. A [Transition] is one change of
+// it; [Apply] returns the next head and a [Result]: the records to store before that
+// head and the messages that may be sent after it. It does no I/O, reads no clock and
+// makes no ids. Every backend runs the same function and then one compare-and-set on
+// the version, so that no other code decides about claims, fences, attempts, tickets
+// or ends. The rules of a kind of change for every head, such as that only a claim's
+// holder makes it, are in one table: see [ChangeKind].
 //
 //	next, result, err := thread.Apply(head, thread.Transition{
 //		Now: e.Millis(), CommitID: e.NewID(),
@@ -19,14 +19,14 @@
 // records that the change makes visible are stored first, then the head, then
 // Result.Hint is sent. A crash in between leaves records that no head names, which
 // readers do not believe, or a head without its hint, which the sweep finds by
-// DueAt. Who loses the compare-and-set gets the newer head and applies the change
+// DueAt. The loser of the compare-and-set gets the newer head and applies the change
 // to that one; nothing of the refused transition may be used.
 //
-// What a thread owes others is in its own head, written by the very commit that causes
-// it: an [OutboxEntry] for the parent of a child that is over or, with
-// Transition.Announce, for those who listen for what happens to runs. A worker that wrote
-// or read the head delivers it and applies [Delivered]. The thread is due until its
-// outbox is empty of what the program delivers.
+// The notices that a thread owes others are in its own head, written by the very
+// commit that causes them: an [OutboxEntry] for the parent of a child that is over
+// or, with Transition.Announce, for subscribers to the progress of runs. A worker
+// that wrote or read the head delivers it and applies [Delivered]. The thread is due
+// until its outbox is empty of what the program delivers.
 //
 // # The life of a run
 //
@@ -34,13 +34,13 @@
 // [CommitTurn] makes an assistant's turn with its calls visible, before any of
 // them runs; [Suspend] and [Nack] make known how far its calls are; [CommitStep]
 // moves the head over the step's records and hands the run on: it yields, waits
-// for a decision, or begins to close. Every run ends through closing, whatever the
+// for a decision, or begins to close. Every run ends through closing, for every
 // reason, and [CommitClose] makes the end final. One run is open at a time.
 //
 // # What no clock decides
 //
-// A fence tells a holder from an older one; leases, deadlines and AvailableAt say
-// only when somebody else may or should look. A holder whose lease is over may
+// A fence tells a holder from an older one; leases, deadlines and AvailableAt only
+// tell another worker when it may or should look. A holder whose lease is over may
 // still commit, until another claim has replaced it.
 //
 // # Programs of two releases
@@ -48,10 +48,11 @@
 // The head names the highest schema of any record that it covers, queues or names,
 // and a program that reads less takes no claim: see [Schemas] and [Records].
 //
-// Some fields and records are laid out for what is to come: Head.TailSum, the Children of
-// a [Run], the WakeAt of a [Ticket], the trace of a [RunRecord], the Prompt and Sum of an
-// [Entry], [PromptRecord] and [OutboxRecord]. No program writes them yet. One that finds
-// them keeps them where it writes again what they are in, and does nothing else for them.
+// Some fields and records are laid out for later releases: Head.TailSum, the Children
+// of a [Run], the WakeAt of a [Ticket], the trace of a [RunRecord], the Prompt and
+// Sum of an [Entry], [PromptRecord] and [OutboxRecord]. No program writes them yet. A
+// program that finds them keeps them when it writes their record again, and does
+// nothing else for them.
 //
 // The scripts in testdata are the specification. The tests also try random
 // changes and walk every head of a small world.

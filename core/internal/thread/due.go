@@ -1,6 +1,6 @@
 package thread
 
-// due says when the sweep must look at the thread. The old value stays while
+// due is the time when the sweep must look at the thread. The old value stays while
 // it is neither late nor past, so that an index on it is touched rarely.
 func (h *Head) due(old int64, t Transition) int64 {
 	at, ok := h.earliest()
@@ -17,8 +17,8 @@ func (h *Head) due(old int64, t Transition) int64 {
 	return at
 }
 
-// earliest is the first time at which somebody could do something for the
-// thread; 0 means now.
+// earliest is the first time at which a worker could do something for the thread; 0
+// means now.
 func (h *Head) earliest() (at int64, ok bool) {
 	note := func(t int64) {
 		if !ok || t < at {
@@ -85,8 +85,8 @@ func (h *Head) wake(now int64) *Hint {
 	return next
 }
 
-// wakeFollowed is wake for who has worked on the open run: its hint says until when
-// somebody follows it.
+// wakeFollowed is wake for the worker of the open run: its hint has the time until
+// which a client follows the run.
 func (h *Head) wakeFollowed(now, followed int64) *Hint {
 	hint := h.wake(now)
 	if hint != nil && h.Open() {

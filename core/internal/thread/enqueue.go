@@ -5,17 +5,18 @@ import (
 	"github.com/reveille-run/reveille/core/internal/wire"
 )
 
-// DefaultPriority is a dispatch's priority when none is asked; 0 is first, 255 last.
+// DefaultPriority is a dispatch's priority if none is given; 0 is first, 255 last.
 const DefaultPriority = 128
 
-// watchdog is added to the lease for the hint of an inline run: nobody is to
-// take the run from under its stream.
+// watchdog is added to the lease for the hint of an inline run: no worker must take
+// the run from under its stream.
 const watchdog = 5_000
 
-// Enqueue adds a run to the thread's queue. The first one makes the thread. A run that
-// may not open yet when it is accepted is delayed: it is not part of the queue and has a
-// place of its own, of [MaxDelayed], until it opens. Nothing waits for it before it is
-// due, and what ends the open run or the queue leaves it, unless it is named.
+// Enqueue adds a run to the thread's queue. The first one makes the thread. A run
+// that may not open yet when it is accepted is delayed: it is not part of the queue
+// and has a separate place, of [MaxDelayed], until it opens. Nothing waits for it
+// before it is due, and an end of the open run or the queue leaves it, unless it is
+// named.
 type Enqueue struct {
 	Dispatch    core.ID
 	Run         core.ID
@@ -66,9 +67,9 @@ func (c Enqueue) check() error {
 // because it is still here after the key was forgotten.
 func (h *Head) knows(c Enqueue) bool { return h.Recent.has(c.Dedupe) || h.has(c.Dispatch) }
 
-// has reports whether an input is in the head: unread, or as what the open run
-// started with. What was steered to one run may start another, so that whoever
-// sends an Enqueue or Input again meets it in either place.
+// has reports whether an input is in the head: unread, or as the input that the open
+// run started with. Input that was steered to one run may start another, so that a
+// repeated Enqueue or Input meets it in either place.
 func (h *Head) has(id core.ID) bool { return h.Run.Dispatch == id || h.unread(id) != nil }
 
 // EnqueueAndClaim enqueues and, if nothing else is open, queued or delayed and due,

@@ -6,8 +6,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// What Apply refuses. A refused transition changes nothing. Clients read these
-// texts behind the thread's id, so that they say nothing of heads and inboxes.
+// The errors of Apply. A refused transition changes nothing. Clients read these texts
+// after the thread's id, so that they do not mention heads and inboxes.
 var (
 	// ErrNotFound: the thread, run, ticket or inbox entry does not exist (any more).
 	ErrNotFound = core.Errorf(core.CodeNotFound, "not found")
@@ -43,7 +43,7 @@ var (
 	// claimed; it must have a process to itself.
 	ErrSuspect = core.Errorf(core.CodeSuspect, "run brought no progress and must run alone")
 	// ErrApplied: the holder's own commit was applied before, by a write whose
-	// response was lost. The holder stops; the lease decides who goes on.
+	// response was lost. The holder stops; the lease decides which worker continues.
 	ErrApplied = core.Errorf(core.CodeApplied, "commit was applied before")
 )
 
@@ -51,8 +51,8 @@ func invalid(format string, args ...any) error {
 	return core.Errorf(core.CodeInvalid, format, args...)
 }
 
-// Termination is what a run that closes for this reason ends with; nil for
-// ReasonOwn, whose termination stands in the run record.
+// Termination is the termination of a run that closes for this reason; nil for
+// ReasonOwn, whose termination is in the run record.
 func (r Reason) Termination() *core.Termination {
 	switch r {
 	case ReasonCancelled:

@@ -3,7 +3,7 @@ package thread
 import "github.com/reveille-run/reveille/core/internal/wire"
 
 // Fork makes a thread of the first log records of another. They were stored under
-// [ForkFence], with whatever takes some of them back.
+// [ForkFence], with the records that supersede some of them.
 type Fork struct {
 	Owner      string // of the other thread
 	Seq        uint64 // of the last record

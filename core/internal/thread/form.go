@@ -1,10 +1,10 @@
 package thread
 
-// Form says how much of what the end of a run would store has been stored. A store
-// refuses records over its limit, and no run stays open for that: its end then takes the
-// next smaller form, the last of which every store has room for. Each form leaves out
-// what the ones before it do, too. It is part of an [Ending]: a claim that takes over a
-// run which is closing takes no larger one.
+// Form is how much of a run's end has been stored. A store refuses records over its
+// limit, and no run stays open for that: its end then takes the next smaller form,
+// the last of which fits into every store. Each form also omits everything that the
+// earlier forms do. It is part of an [Ending]: a claim that takes over a run which is
+// closing takes no larger one.
 type Form uint8
 
 // The forms.

@@ -9,7 +9,7 @@ import (
 // Limits of a head. Each has an error: ErrTooManyChildren for the children, ErrFull for
 // the other tables, ErrTooLarge for the size.
 const (
-	MaxPending  = 8               // queued dispatches, with the ends of earlier ones that their parents are still to be told of
+	MaxPending  = 8               // queued dispatches, with the ends of earlier ones that their parents do not know yet
 	MaxDelayed  = 8               // delayed dispatches
 	MaxTickets  = 8               // open tickets
 	MaxInbox    = 8               // inbox entries
@@ -20,7 +20,7 @@ const (
 	SkipRunEnd  = 3               // the claim of a closing run that runs no RunEnd hook any more
 	MaxSize     = 4096            // bytes of an encoded head
 	MaxSeq      = 999_999_999_999 // the names of log records have twelve digits
-	maxQueued   = MaxPending + 1  // a dispatch made of steered input comes on top
+	maxQueued   = MaxPending + 1  // a dispatch from steered input comes on top
 	ringSize    = 16              // remembered dedupe keys and decisions
 )
 
@@ -36,7 +36,7 @@ type Head struct {
 	CommitID       core.ID // of the last write: tells whether a write whose response was lost was applied
 	HolderCommitID core.ID // of the last commit by a claim's holder: see [ChangeKind]; no other write hides it
 	Incarnation    uint64  // part of cache keys; fixed at creation: see [Head.Created]
-	Owner          string  // user that made the thread, for good; empty: anyone of the tenant
+	Owner          string  // user that made the thread, permanently; empty: every user of the tenant
 	Deleted        bool
 	Erased         bool   // the sweep removed what a deleted thread had
 	Epoch          uint64 // +1 with every interrupt and delete
@@ -63,11 +63,11 @@ type Head struct {
 	Extensions []Extension
 }
 
-// Extension is a field that a newer program keeps in the head. Programs that do
-// not know its tag carry it through. It belongs to the open run and is void with
-// it: whoever reads it looks at Run first. All of them together are to stay under
-// 512 bytes, for which the fullest head has room: a cancel, a decision or an end
-// must never be refused for its size.
+// Extension is a field that a newer program keeps in the head. Programs that do not
+// know its tag carry it through. It belongs to the open run and is void with it: its
+// reader must look at Run first. All of them together must stay under 512 bytes,
+// which the fullest head can still take: a cancel, a decision or an end must never be
+// refused for its size.
 type Extension struct {
 	Run   core.ID
 	Tag   uint64
@@ -77,7 +77,7 @@ type Extension struct {
 // Recent is a ring of the dedupe keys and decisions that were accepted lately, oldest first.
 type Recent []uint64
 
-// has reports whether a key is in the ring; 0, which is none, never is.
+// has reports whether a key is in the ring; 0, which is not a key, never is.
 func (r Recent) has(key uint64) bool { return slices.Contains(r, key) }
 
 // add puts a key into the ring, in the place of the oldest one when it is full.
@@ -107,8 +107,8 @@ func (h *Head) Busy(now int64) bool {
 	return h.Open() || len(h.Pending) > 0 || slices.ContainsFunc(h.Delayed, func(d Dispatch) bool { return d.AvailableAt <= now })
 }
 
-// Ready reports whether the open run can go on, at AvailableAt, and nobody
-// holds it.
+// Ready reports whether the open run can continue, at AvailableAt, and no claim holds
+// it.
 func (h *Head) Ready() bool { return h.Open() && h.Claim.Fence == 0 && h.Run.Status != Waiting }
 
 // Suspect reports whether the open run may be what takes its process down: so
@@ -116,10 +116,11 @@ func (h *Head) Ready() bool { return h.Open() && h.Claim.Fence == 0 && h.Run.Sta
 // itself.
 func (h *Head) Suspect() bool { return h.Open() && h.Run.Attempts >= SuspectAt }
 
-// TakenBy reports whether the write of a commit id took the claim that stands. Worker
-// cannot say that: it names a process, two of whose deliveries would both take the claim
-// for theirs. The head has the id for as long as the claim stands, whoever writes in
-// between, so that a caller whose response was lost finds out whether it has the claim.
+// TakenBy reports whether the write of a commit id took the present claim. Worker
+// cannot tell that: it names a process, two of whose deliveries would both take the
+// claim for theirs. The head has the id for as long as the claim exists, also after
+// writes of others. So a caller whose response was lost finds out whether it has the
+// claim.
 func (h *Head) TakenBy(commit core.ID) bool {
 	return h.Claim.Fence != 0 && !commit.IsZero() && h.Claim.CommitID == commit
 }
@@ -146,9 +147,9 @@ func (h *Head) RunStatus(run core.ID) (status core.RunStatus, ok bool) {
 }
 
 // owned checks that a transition comes from the thread's owner. The transitions that
-// name a run, a call or an entry of the inbox (Cancel, Decide, Edit, Retract)
-// do not ask: whoever knows the head has checked Owner, which never changes, and
-// the sweep ends runs on nobody's behalf.
+// name a run, a call or an entry of the inbox (Cancel, Decide, Edit, Retract) do not
+// ask: a caller that knows the head has checked Owner, which never changes, and the
+// sweep ends runs without a user.
 func (h *Head) owned(owner string) error {
 	if h.Owner != "" && h.Owner != owner {
 		return ErrForbidden

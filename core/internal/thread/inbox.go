@@ -15,7 +15,7 @@ type InboxEntry struct {
 	Kind     InboxKind
 }
 
-// InboxKind says where the input came from.
+// InboxKind is the origin of the input.
 type InboxKind uint8
 
 // The inbox kinds.
@@ -45,9 +45,9 @@ type InboxRef struct {
 	Seq      uint64
 }
 
-// consume removes the entries that the step read and returns where. Each must stand in a
-// record that the commit makes visible, behind from and up to seq: else it would be gone
-// from the head and not yet in the log.
+// consume removes the entries that the step read and returns their places. Each must
+// be in a record that the commit makes visible, after from and up to seq: else it
+// would be gone from the head and not yet in the log.
 func (in *Inbox) consume(refs []InboxRef, run core.ID, from, seq uint64) (read []Audit, err error) {
 	for _, r := range refs {
 		if r.Seq <= from || r.Seq > seq {
@@ -109,9 +109,8 @@ func (c Input) apply(h *Head, t Transition) (Result, error) {
 }
 
 // Edit replaces input that no step has consumed, an inbox entry or a queued
-// dispatch's, by a higher revision, whose text is stored as Q#<id>#<revision>
-// before the head. Any higher one will do: what a refused edit left behind
-// blocks nobody.
+// dispatch's, by a higher revision, whose text is stored as Q#<id>#<revision> before
+// the head. Any higher one will do: the record of a refused edit blocks no later one.
 type Edit struct {
 	ID       core.ID
 	Revision uint32
@@ -133,9 +132,8 @@ func (c Edit) apply(h *Head, t Transition) (Result, error) {
 	return Result{}, nil
 }
 
-// Retract takes back an inbox entry that no step has consumed, also after it
-// came to wait behind a dispatch that was made of steered input. A dispatch
-// itself is cancelled instead.
+// Retract withdraws an inbox entry that no step has consumed, also after it started
+// to wait for a dispatch of steered input. A dispatch itself is cancelled instead.
 type Retract struct{ ID core.ID }
 
 func (c Retract) apply(h *Head, _ Transition) (Result, error) {
@@ -147,8 +145,8 @@ func (c Retract) apply(h *Head, _ Transition) (Result, error) {
 	return Result{Before: []Audit{{ID: c.ID, Run: run, Status: core.DispatchCancelled}}}, nil
 }
 
-// inboxOf finds the inbox that has an entry, and the run that is to read it: the open one, or
-// that of a dispatch made of steered input. nil: none has it.
+// inboxOf finds the inbox that has an entry, and the run that is to read it: the open
+// one, or that of a dispatch of steered input. nil: none has it.
 func (h *Head) inboxOf(id core.ID) (run core.ID, in *Inbox) {
 	if h.Inbox.find(id) >= 0 {
 		return h.Run.ID, &h.Inbox

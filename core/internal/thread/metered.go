@@ -13,7 +13,7 @@ type Metered struct {
 	ToolMillis int64           `json:"tool_millis,omitempty"` // how long their tools ran, as far as they did
 }
 
-// With returns m and what was asked of a model; nil is nothing yet.
+// With returns m with the usage of a model added; a nil m has no usage yet.
 func (m *Metered) With(use core.ModelUse) *Metered {
 	n := m.copied()
 	i := slices.IndexFunc(n.Models, func(u core.ModelUse) bool { return u.Provider == use.Provider && u.Model == use.Model })
@@ -54,7 +54,7 @@ func (t *Totals) MeterResult(result *Entry) {
 	}
 }
 
-// Since returns what m has beyond an earlier one of the same run; nil is none.
+// Since returns the part of m since an earlier one of the same run; nil has no usage.
 func (m *Metered) Since(before *Metered) Metered {
 	n := *m.copied()
 	if before == nil {

@@ -1,6 +1,6 @@
 package thread
 
-// NackKind says why a claim is given back.
+// NackKind is the reason for releasing a claim.
 type NackKind uint8
 
 // The kinds. Only a failed one stays counted as an attempt.
@@ -16,7 +16,7 @@ const (
 type Nack struct {
 	Fence       uint64
 	Kind        NackKind
-	AvailableAt int64        // 0: at once; a run that was ended meanwhile is to be closed at once, whatever this says
+	AvailableAt int64        // 0: immediately; a run that was ended in between is closed immediately, for every value
 	Closing     bool         // the holder knows that the run is closing
 	Calls       []CallStatus // as the step leaves them; nil: unchanged
 	Progress    bool         // results were stored that Calls does not say are done yet

@@ -7,10 +7,10 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// OutboxEntry is something that a thread still owes others. It stands in the head from
-// the write that causes it until it was delivered, or there is nobody any more whom it
-// is for. Whom it is for and what it says lies in records: in the run's, in that of its
-// input where it has none, or in O#<id>: see [OutboxRecord].
+// OutboxEntry is a notice that a thread still owes others. It is in the head from the
+// write that causes it until it is delivered, or has no receiver any more. Its
+// receiver and content lie in records: in the run's, in that of its input if it has
+// none, or in O#<id>: see [OutboxRecord].
 type OutboxEntry struct {
 	// ID is that of the run that it is about; of [OutboxWaiting] it is the commit id of
 	// the write by which the open run waits, and of a message it is the message's own.
@@ -20,13 +20,14 @@ type OutboxEntry struct {
 	Next  int64 // when it is to be tried next, unix milliseconds
 }
 
-// OutboxKind says what is owed, and to whom.
+// OutboxKind is the kind of a notice, which implies its receiver.
 type OutboxKind uint8
 
-// The kinds of outbox entries. The last three are announcements, to whoever listens for
-// what happens to runs: a head has them only of writes with Transition.Announce. A head
-// may also have kinds that only a newer program knows. Those are carried along and are
-// not due, and so are cancels and messages, which this program does not deliver yet.
+// The kinds of outbox entries. The last three are announcements, to subscribers to
+// the progress of runs: a head has them only of writes with Transition.Announce. A
+// head may also have kinds that only a newer program knows. Those are carried along
+// and are not due, and so are cancels and messages, which this program does not
+// deliver yet.
 const (
 	OutboxChildEnded   OutboxKind = iota + 1 // a child run is over: to its parent
 	OutboxCancel                             // a run is over: to the children that it has left
@@ -36,13 +37,13 @@ const (
 	OutboxDeadLettered                       // the run is given up after MaxAttempts claims without progress
 )
 
-// How many outbox entries of a kind there are at most. Each kind has places of its own,
-// and all but messages never run out of them: see [Enqueue] and [MaxAnnounced].
+// The maximum number of outbox entries of a kind. Each kind has its own places, and
+// all but messages never run out of them: see [Enqueue] and [MaxAnnounced].
 const (
 	// MaxAnnounced is how many announcements a head holds. A run that waits again, or
-	// ends, takes back that it waited before; beyond that the oldest announcement goes,
-	// and the oldest that is left says so: see Head.Missed. Nothing is refused for want
-	// of place here.
+	// ends, withdraws its earlier announcement that it waits; beyond that the oldest
+	// announcement is dropped, and the oldest remaining one counts it: see
+	// Head.Missed. Nothing is refused for lack of a place here.
 	MaxAnnounced = 4
 	// MaxMessages is how many messages a head holds.
 	MaxMessages = 8
@@ -64,8 +65,8 @@ const (
 // Announces reports whether the entry is an announcement.
 func (e OutboxEntry) Announces() bool { return e.Kind >= OutboxWaiting && e.Kind <= OutboxDeadLettered }
 
-// Delivers reports whether this program delivers entries of the kind. Others stand in the
-// head for a newer one, and are not due.
+// Delivers reports whether this program delivers entries of the kind. Others stay in
+// the head for a newer one, and are not due.
 func (e OutboxEntry) Delivers() bool { return e.Kind == OutboxChildEnded || e.Announces() }
 
 // Outbox is what a thread owes others, oldest first.
@@ -91,24 +92,24 @@ func (o Outbox) announced() (n int) {
 	return n
 }
 
-// oldest is the index of the oldest announcement; -1: there is none.
+// oldest is the index of the oldest announcement; -1: no announcement.
 func (o Outbox) oldest() int { return slices.IndexFunc(o, OutboxEntry.Announces) }
 
-// find is the index of an entry; -1: it does not stand.
+// find is the index of an entry; -1: it does not exist.
 func (o Outbox) find(id core.ID, kind OutboxKind) int {
 	return slices.IndexFunc(o, func(e OutboxEntry) bool { return e.ID == id && e.Kind == kind })
 }
 
-// OwesRecords reports whether something is owed whose receiver or content lies in
-// records of the thread: they must not be erased before. What happened to the runs of a
-// deleted thread is announced without them.
+// OwesRecords reports whether an entry is owed whose receiver or content lies in
+// records of the thread: they must not be erased before. The progress of a deleted
+// thread's runs is announced without them.
 func (o Outbox) OwesRecords() bool {
 	return slices.ContainsFunc(o, func(e OutboxEntry) bool { return !e.Announces() })
 }
 
-// hint is the hint of a write by somebody who delivers nothing himself: when the write
-// has left something to be delivered and nothing to claim now, it wakes a worker for that.
-// What begins later gets another hint from whoever comes.
+// hint is the hint of a write by code that delivers nothing itself: when the write
+// has left something to be delivered and nothing to claim now, it wakes a worker for
+// that. The next worker sends a hint for later work.
 func (o Outbox) hint(now int64, hint *Hint) *Hint {
 	if hint != nil && hint.At == 0 {
 		return hint
@@ -121,8 +122,8 @@ func (o Outbox) hint(now int64, hint *Hint) *Hint {
 	return hint
 }
 
-// SaysMissed is how many announcements were dropped before this one, which it is to say:
-// the oldest that stands says so.
+// SaysMissed is how many announcements were dropped before this one, if it is the one
+// that counts them: the oldest.
 func (h *Head) SaysMissed(e OutboxEntry) uint16 {
 	if i := h.Outbox.oldest(); i < 0 || i != h.Outbox.find(e.ID, e.Kind) {
 		return 0
@@ -130,7 +131,7 @@ func (h *Head) SaysMissed(e OutboxEntry) uint16 {
 	return h.Missed
 }
 
-// oweEnd leaves what follows from the end of a run: that a parent is told of its child,
+// oweEnd adds the notices of the end of a run: the one to a parent about its child,
 // and the announcement. The first is never refused: Enqueue keeps a place for each.
 func (h *Head) oweEnd(t Transition, run core.ID, child bool) {
 	if child {
@@ -139,8 +140,8 @@ func (h *Head) oweEnd(t Transition, run core.ID, child bool) {
 	h.announce(t, OutboxEnded, run)
 }
 
-// announce leaves an announcement of a run, if there is somebody for it. What is said of
-// the open run takes the place of an announcement that it waits.
+// announce adds an announcement of a run, if there are subscribers. An announcement
+// of the open run takes the place of one that it waits.
 func (h *Head) announce(t Transition, kind OutboxKind, run core.ID) {
 	if !t.Announce || run.IsZero() {
 		return
@@ -162,16 +163,17 @@ func (h *Head) announce(t Transition, kind OutboxKind, run core.ID) {
 	}
 }
 
-// Delivered clears an outbox entry that was delivered, or that nobody is left for, or says
-// when it is to be tried again. One that does not stand any more is a duplicate.
+// Delivered clears an outbox entry that was delivered, or has no receiver any more,
+// or sets the time of its next attempt. For an entry that is gone it is a duplicate.
 type Delivered struct {
 	ID   core.ID
 	Kind OutboxKind
 	Next int64 // it was not delivered: not before then, unix milliseconds; 0: it was
 	// Failed counts the try with Next as one that has failed.
 	Failed bool
-	// Was makes the change one of somebody who is about to deliver: it stands aside, as a
-	// duplicate, unless the entry's Next is still this. 0: it has delivered, or failed to.
+	// Was makes the change one of a worker that is about to deliver: it is a
+	// duplicate, without effect, unless the entry's Next is still this. 0: it has
+	// delivered, or failed to.
 	Was int64
 	// Missed is how many dropped announcements a delivered one has told of.
 	Missed uint16

@@ -2,16 +2,16 @@ package thread
 
 import "slices"
 
-// Outcome is how a step ended, as the head has it. What became of the write itself
-// is a store.Outcome.
+// Outcome is how a step ended, as the head has it. The result of the write itself is
+// a store.Outcome.
 type Outcome uint8
 
 // The outcomes. Continue is a Yield that keeps the claim; Close keeps it too.
 const (
 	Continue Outcome = iota + 1
 	Yield            // the continuation is set, the claim released
-	Wait             // tickets stand, nothing is claimed
-	Close            // the run is closing: its holder goes on with RunEnd and the open calls
+	Wait             // a ticket is open, nothing is claimed
+	Close            // the run is closing: its holder continues with RunEnd and the open calls
 	Done             // the run is over
 )
 
@@ -20,8 +20,8 @@ func (o Outcome) String() string {
 	return name(o, "none", "continue", "yield", "wait", "close", "done")
 }
 
-// outcome says what the asked outcome comes to. It never lets a run wait that
-// nobody could wake: a wait has an undecided ticket.
+// outcome derives the outcome from the requested one. It never lets a run wait that
+// no event could wake: a wait has an undecided ticket.
 func (h *Head) outcome(c CommitStep) (o Outcome, err error) {
 	switch c.Outcome {
 	case Yield:

@@ -6,27 +6,27 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// OutboxRecord is the payload of O#<id>: whom an outbox entry is for and what it says, of
-// entries of which no run's record says so. It is put once, before the head that has the
-// entry. No program writes one yet.
+// OutboxRecord is the payload of O#<id>: the receiver and content of an outbox entry,
+// for entries that no run's record describes. It is put once, before the head that
+// has the entry. No program writes one yet.
 type OutboxRecord struct {
 	To      []OutboxTarget  `json:"to"`
 	Payload json.RawMessage `json:"payload,omitempty"` // what a message says; a cancel says nothing
 }
 
-// OutboxTarget is somebody whom an outbox entry is for, of the same tenant.
+// OutboxTarget is the receiver of an outbox entry, of the same tenant.
 type OutboxTarget struct {
 	Kind   TargetKind `json:"kind"`
 	Thread string     `json:"thread"`
 	Run    core.ID    `json:"run,omitzero"` // of TargetRun
 }
 
-// TargetKind says what of a thread is meant.
+// TargetKind is the part of a thread that receives the entry.
 type TargetKind string
 
 // The target kinds. A record may have others that only a newer program knows.
 const (
-	TargetThread TargetKind = "thread" // the thread, whichever run it comes to
+	TargetThread TargetKind = "thread" // the thread, with any of its runs
 	TargetRun    TargetKind = "run"    // one run of it, and none that follows
 )
 

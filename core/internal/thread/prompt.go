@@ -17,7 +17,7 @@ type PromptRecord struct {
 	Tools  []PromptTool `json:"tools,omitempty"` // in the order of the request
 }
 
-// PromptTool is the definition of a tool as a model was told it.
+// PromptTool is the definition of a tool as a model received it.
 type PromptTool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`

@@ -10,29 +10,29 @@ import (
 // Queued is the payload of a queued input record Q#<dispatch>#<revision>: what
 // a run starts with, or what an inbox entry says.
 type Queued struct {
-	Run       core.ID        `json:"run,omitzero"` // that it was submitted as; steered input may come to another's inbox
+	Run       core.ID        `json:"run,omitzero"` // that it was submitted as; steered input may go to another's inbox
 	Dispatch  core.ID        `json:"dispatch"`
 	AgentID   string         `json:"agent_id,omitempty"`
 	Origin    core.Origin    `json:"origin,omitempty"`
 	Messages  []core.Message `json:"messages"`
 	CreatedAt int64          `json:"created_at"` // unix milliseconds
-	// Supersede is the sequence from which the run takes the log back before it
-	// begins; 0: nothing. It does not count for input that comes to an inbox.
+	// Supersede is the sequence from which the run supersedes the log before it
+	// starts; 0: nothing. It does not count for input that goes to an inbox.
 	Supersede uint64 `json:"supersede,omitempty"`
 	// Retakes is the run whose input is said again or replaced, where the client named
 	// it by a message.
 	Retakes core.ID `json:"retakes,omitzero"`
-	// TakesUp is the run that ended with an error and that this one goes on with: it
-	// says nothing of its own, and begins with that run's Resolution.
+	// TakesUp is the run that ended with an error and that this one continues: it has
+	// no input itself, and starts with that run's Resolution.
 	TakesUp    core.ID `json:"takes_up,omitzero"`
 	Resolution string  `json:"resolution,omitempty"`
-	// Request is what the caller sent along, JSON. It does not count for input that
-	// comes to an inbox: a run has the request that it was started with.
+	// Request is the caller's request data, JSON. It does not count for input that
+	// goes to an inbox: a run has the request that it was started with.
 	Request json.RawMessage `json:"request,omitempty"`
-	// Frontend is what the caller's frontend brings. It does not count for input that
-	// comes to an inbox either.
+	// Frontend is the data of the caller's frontend. It does not count for input that
+	// goes to an inbox either.
 	Frontend *core.Frontend `json:"frontend,omitempty"`
-	Parent   *Parent        `json:"parent,omitempty"` // whom the run's end is told to; nil: nobody
+	Parent   *Parent        `json:"parent,omitempty"` // the receiver of the run's end; nil: no receiver
 	Unknown  Unknown        `json:"-"`                // fields of a newer program, kept by an edit; see [Records.DecodeWholeQueued]
 }
 
@@ -52,26 +52,25 @@ const NoCall = 255
 // and at its end.
 type RunRecord struct {
 	core.Run
-	// Ending is an end that the run's own step came to. It is copied by every
-	// later write of the record, and counts only while the head closes the run
-	// for [ReasonOwn] and Ending.Version is the head's Closing: see [Head.End].
+	// Ending is an end that the run's own step reached. It is copied by every later
+	// write of the record, and counts only while the head closes the run for
+	// [ReasonOwn] and Ending.Version is the head's Closing: see [Head.End].
 	Ending *Ending `json:"ending,omitempty"`
 	// Request is the one that came with the run's input; see [Queued.Request].
 	Request json.RawMessage `json:"request,omitempty"`
 	// Frontend is the one that came with the run's input, but for its state, which the
 	// thread has.
 	Frontend *core.Frontend `json:"frontend,omitempty"`
-	// Parent is whom the run's end is told to, as the input said that it came with; nil:
-	// nobody.
+	// Parent is the receiver of the run's end, from its input; nil: no receiver.
 	Parent *Parent `json:"parent,omitempty"`
 	// Spend is what the run's tokens have cost, of a tenant whose money is limited; see
 	// [Totals.Spend].
 	Spend   core.USD `json:"spend_usd,omitempty"`
 	Skipped bool     `json:"run_end_skipped,omitempty"` // its RunEnd hooks were not run: too many claims of the closing run were lost
 	InRound bool     `json:"ended_in_round,omitempty"`  // it ended while the round of its last turn was open
-	// Bases are what the run had used when its stretches began, of the newest two that
-	// a write of the record knew: the head says which of them is the run's. An orphan of
-	// a refused wait has the one that stands, too.
+	// Bases are the usage of the run at the start of its stretches, of the newest two
+	// that a write of the record knew: the head decides which of them is the run's.
+	// An orphan of a refused wait has the valid one, too.
 	Bases []Base `json:"bases,omitempty"`
 	// Trace names the trace of the run, and Sampled is whether it is collected; none in
 	// records of this program, which keeps what others wrote.
@@ -82,7 +81,7 @@ type RunRecord struct {
 
 // Base is what a run had used when it waited, by what its log says.
 type Base struct {
-	Version uint64   `json:"version"` // of the head by which it waits, see [Stretch].Behind
+	Version uint64   `json:"version"` // of the head by which it waits, see [Stretch.Behind]
 	Used    *Metered `json:"used,omitempty"`
 }
 
@@ -97,18 +96,18 @@ func (r *RunRecord) Base(stretch Stretch) (used *Metered, ok bool) {
 	return nil, stretch.Behind == 0
 }
 
-// Ending says how a run came to its end, and by which write.
+// Ending is how a run ended, and by which write.
 type Ending struct {
 	Version     uint64           `json:"version"` // of the head that began to close the run
 	Termination core.Termination `json:"termination"`
-	// Form is how much of the end is stored. Of an end that no step came to by itself the
-	// record has an ending only where that is not everything.
+	// Form is how much of the end is stored. If the end was not reached by a step,
+	// the record has an ending only if that is not everything.
 	Form Form `json:"form,omitempty"`
 }
 
-// End returns how the open run ends: by the head's reason, or by the ending of
-// its record when its own step came to the end. nil when the run is not
-// closing, or when the record is not the one that goes with the head.
+// End returns how the open run ends: by the head's reason, or by the ending of its
+// record when its own step reached the end. nil when the run is not closing, or when
+// the record is not the one that goes with the head.
 func (h *Head) End(record *RunRecord) *core.Termination {
 	if h.Run.Status != Closing {
 		return nil
@@ -138,7 +137,7 @@ type AuditRecord struct {
 	Run    core.ID             `json:"run"` // for an inbox entry: the run that was to read it
 	Read   uint64              `json:"read,omitempty"`
 	Status core.DispatchStatus `json:"status"`
-	At     int64               `json:"at,omitempty"` // of one that ended, when it did, unix milliseconds; 0: nobody was to be told
+	At     int64               `json:"at,omitempty"` // of one that ended, the time of that, unix milliseconds; 0: no notice was due
 }
 
 // Listing is the payload of a record that lists a thread (L#) or a run (L#<run>). It is
@@ -149,7 +148,8 @@ type Listing struct {
 
 	AgentID string `json:"agent_id,omitempty"` // of the run, or the thread's last one that has ended, waits, or made the thread
 	Parent  string `json:"parent,omitempty"`   // the thread whose call has started the run
-	// Of a thread: its last run that has ended or waits, and how what it answered begins.
+	// In a thread's: its last run that has ended or waits, and the start of its
+	// answer.
 	Last    *core.LastRun `json:"last,omitempty"`
 	Excerpt string        `json:"excerpt,omitempty"`
 	Asked   string        `json:"asked,omitempty"` // of a thread: how the input of Last begins, or that which made the thread
@@ -174,7 +174,7 @@ func Excerpt(text string) string {
 	return string(runes[:most-1]) + "…"
 }
 
-// Asked is how the newest of a run's input begins that is a text; empty when there is none.
+// Asked is the start of the newest text in a run's input; empty if it has no text.
 func Asked(messages []core.Message, run core.ID) string {
 	for i := len(messages) - 1; i >= 0 && messages[i].RunID == run; i-- {
 		if m := &messages[i]; m.IsInput() {
@@ -186,9 +186,9 @@ func Asked(messages []core.Message, run core.ID) string {
 	return ""
 }
 
-// About is the payload of T#: what is said of a thread itself. No run looks at it.
+// About is the payload of T#: the data of a thread itself. No run looks at it.
 type About struct {
 	Title    string          `json:"title,omitempty"`
-	Metadata json.RawMessage `json:"metadata,omitempty"` // an object; nil: there is none
+	Metadata json.RawMessage `json:"metadata,omitempty"` // an object; nil: no metadata
 	Unknown  Unknown         `json:"-"`                  // fields of a newer program, kept when the record is rewritten
 }

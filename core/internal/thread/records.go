@@ -16,9 +16,9 @@ import (
 // reads and writes the schemas of this release.
 type Records struct {
 	Schemas
-	// Extra is a field of its own that every record of schema 2 and later has: a
-	// stand-in for whatever a next release adds, for tests of two releases that
-	// share a store. Empty: there is none.
+	// Extra is an additional field that every record of schema 2 and later has: a
+	// stand-in for a field of a later release, for tests of two releases that share a
+	// store. Empty: no field.
 	Extra string
 }
 
@@ -28,8 +28,8 @@ const (
 	extraField   = "extra"
 )
 
-// encode returns the payload of a record; what names it in errors. v is a
-// pointer: encoding/json copies what it has only by value.
+// encode returns the payload of a record; what names it in errors. v is a pointer:
+// encoding/json copies a value that it receives.
 func (r Records) encode(what string, v any) ([]byte, error) {
 	schema := r.Schemas.Resolved().Writes
 	var room [64]byte
@@ -183,8 +183,8 @@ func (r Records) EncodeListing(l *Listing) ([]byte, error) { return r.encode("li
 // DecodeListing reads a stored listing; errors as for DecodeEntry.
 func (r Records) DecodeListing(b []byte) (Listing, error) { return decode[Listing](r, "listing", b) }
 
-// EncodeAbout returns the stored form of what is said of a thread, with the fields of a
-// newer program that it was read with.
+// EncodeAbout returns the stored form of a thread's data, with the fields of a newer
+// program that it was read with.
 func (r Records) EncodeAbout(a *About) ([]byte, error) {
 	b, err := r.encode("thread record", a)
 	if err != nil || len(a.Unknown) == 0 {
@@ -193,7 +193,7 @@ func (r Records) EncodeAbout(a *About) ([]byte, error) {
 	return a.Unknown.AppendTo(b), nil
 }
 
-// DecodeAbout reads what is said of a thread; errors as for DecodeEntry.
+// DecodeAbout reads a thread's data; errors as for DecodeEntry.
 func (r Records) DecodeAbout(b []byte) (About, error) {
 	a, err := decode[About](r, "thread record", b)
 	if err != nil {

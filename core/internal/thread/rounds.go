@@ -12,16 +12,16 @@ type TicketRecord struct {
 	// Suspended are the ids under which the call was suspended before, oldest
 	// first: a tool that repeats one would wait for a decision that it has.
 	Suspended []string `json:"suspended,omitempty"`
-	// Answers are what decisions on these said of how long they hold, without payload: a
-	// gate is asked again behind the tool's own suspension, and must know of its own.
+	// Answers are the durations that decisions on these have set, without payload: a
+	// gate runs again after the tool's suspension, and must know the answer to its earlier one.
 	Answers []core.Resume `json:"answers,omitempty"`
 	// Hooks is what the call's gates and BeforeToolExecute asked for until then. It
 	// counts with a result that comes without asking them again.
 	Hooks *state.Command `json:"hooks,omitempty"`
 	// ByTool is set when the call's tool asked, and no gate.
 	ByTool bool `json:"by_tool,omitempty"`
-	// After is the id of the decision that the call had gone on after; empty: it was
-	// not suspended before.
+	// After is the id of the decision that the call had continued after; empty: it
+	// was not suspended before.
 	After string `json:"after,omitempty"`
 }
 
@@ -32,18 +32,18 @@ type DecisionRecord struct {
 	Suspension string `json:"suspension"` // id of what it decides
 }
 
-// RoundRecord is the payload of C#<run>#round#<version>: what a tool round that
-// waits has come to. It counts while the head names its version.
+// RoundRecord is the payload of C#<run>#round#<version>: the state of a tool round
+// that waits. It counts while the head names its version.
 type RoundRecord struct {
 	Turn     uint64      `json:"turn"`            // sequence of the turn
 	Patch    state.Patch `json:"patch,omitempty"` // from the state after the turn
 	Revision uint64      `json:"revision,omitempty"`
 	Merged   []int       `json:"merged,omitempty"` // calls whose results and hooks are in Patch, in the order in which they came
-	Waits    []uint64    `json:"waits,omitempty"`  // keys of the tickets that nobody had decided then
+	Waits    []uint64    `json:"waits,omitempty"`  // keys of the tickets that were undecided then
 	Totals   Totals      `json:"totals,omitzero"`
-	Fence    uint64      `json:"fence,omitempty"` // of the claim that had come to it
-	// After is the version of the record that the round had gone on from; 0: it waits
-	// for the first time. What counted of a round is what its last record leads back
-	// to: others are left from writes that were refused.
+	Fence    uint64      `json:"fence,omitempty"` // of the claim that stored it
+	// After is the version of the record that the round had continued from; 0: it
+	// waits for the first time. The valid records of a round are those that its last
+	// record leads back to: others are left from writes that were refused.
 	After uint64 `json:"after,omitempty"`
 }

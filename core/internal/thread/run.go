@@ -6,7 +6,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Cursor says where in a step the open run stands.
+// Cursor is the place of the open run within its step.
 type Cursor uint8
 
 // The cursors.
@@ -33,16 +33,16 @@ type Reason uint8
 // The reasons.
 const (
 	ReasonNone Reason = iota
-	ReasonOwn         // an end that its step came to: the run record's ending says which
+	ReasonOwn         // an end that its step reached: the run record's ending has it
 	ReasonCancelled
 	ReasonSuperseded // by an interrupt
 	ReasonExpired    // a ticket's deadline passed
 	ReasonDeadLetter // MaxAttempts claims without progress
 )
 
-// Run is what a head holds of the open run; the run's record, which readers get,
-// is a [core.Run]. Exactly one holds of it: a claim stands, it is ready (see
-// [Head.Ready]), or it is Waiting, for a ticket that nobody has decided.
+// Run is the head's part of the open run; the run's record, which readers get, is a
+// [core.Run]. Exactly one of these holds: a claim has it, it is ready (see
+// [Head.Ready]), or it is Waiting, for a ticket without a decision.
 type Run struct {
 	ID        core.ID
 	Dispatch  core.ID // that brought it; its queued input is Q#<dispatch>#<revision>
@@ -50,7 +50,7 @@ type Run struct {
 	Status    Status
 	Reason    Reason // of Closing
 	Cursor    Cursor
-	Step      uint32 // steps begun and committed
+	Step      uint32 // steps started and committed
 	Base      uint64 // sequence reserved for the result of call 0
 	TurnFence uint64 // fence that the inference of the committed turn ran under
 	Calls     []CallStatus
@@ -63,28 +63,29 @@ type Run struct {
 	// 0: it has none. It stays the same while such tickets come and go. Backends keep an
 	// index of it, so that a tenant's tickets are found.
 	WaitsSince int64
-	// LacksSince is since when the run is left to another build, in unix milliseconds:
-	// when one first gave it back for something of its agent that this build has not. 0:
-	// no build has, or one that has everything has taken the run on since. It is in the
-	// head, so that builds which know nothing of each other agree on how long that is.
+	// LacksSince is the time since when the run waits for another build, in unix
+	// milliseconds: when one first released it because it lacks a part of its agent.
+	// 0: no build has, or one that has everything has taken the run on since. It is
+	// in the head, so that builds which know nothing of each other agree on how long
+	// that is.
 	LacksSince int64
 	// RunEnd is the version of the head that put the [EndRecord] in force; 0: RunEnd has
 	// not run, or under a claim that was lost.
 	RunEnd  uint64
-	Stretch Stretch // since the last wait; zero Since: nobody has claimed the run who meters
+	Stretch Stretch // since the last wait; zero Since: no claim that meters has had the run
 	// Children are the runs of other threads that the run has started and that are not
 	// over, at most MaxChildren. They are void with the run. No write of this program
 	// lists one, and nothing follows from them yet.
 	Children []core.ID
 
-	// The continuation: the run's own next delivery. It is no pending dispatch
-	// and takes none of their places.
+	// The continuation: the run's own next delivery. It is not a pending dispatch and
+	// takes none of their places.
 	AvailableAt int64 // 0: at once
 	//
 	// Attempts are counted when a claim is taken and nowhere else. Progress resets
 	// them: a turn, a step, a newly done call, a new ticket, a decision, and the
-	// begin of closing, which counts its own.
-	Attempts    uint8 // claims since the last progress, the standing one included
+	// start of closing, which has a separate count.
+	Attempts    uint8 // claims since the last progress, the present one included
 	Lost        uint8 // claims lost in the whole run; progress does not reset it
 	ModelFailed uint8 // model calls that failed since the last progress
 	ModelLost   uint8 // claims lost before a turn of the model was committed, since the last progress
@@ -125,9 +126,9 @@ func (r *Run) noteLacks(now int64) {
 	}
 }
 
-// noteTakenOn forgets that the run was left to another build, when one takes it on that has
-// everything. One that goes on without, because it was waited for long enough, keeps it:
-// nobody waits again.
+// noteTakenOn forgets that the run waited for another build, when one takes it on
+// that has everything. A build that continues without, because the waiting time was
+// over, keeps it: no build waits again.
 func (r *Run) noteTakenOn(lacks bool) {
 	if !lacks {
 		r.LacksSince = 0

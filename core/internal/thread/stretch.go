@@ -2,20 +2,21 @@ package thread
 
 import "github.com/reveille-run/reveille/core"
 
-// Stretch is a part of a run between two waits: from the claim that begins or resumes
-// it to the write that waits or ends. What it has used is recorded once, under its
-// number, in the hour of Since: both stand in the head, so that whoever comes to the
-// end of it after a crash writes the same record again.
+// Stretch is a part of a run between two waits: from the claim that starts or resumes
+// it to the write that waits or ends. Its usage is recorded once, under its number,
+// in the hour of Since. Both are in the head, so that a claim that ends it after a
+// crash writes the same record again.
 type Stretch struct {
 	Number uint64     // from 0
 	Since  int64      // unix milliseconds of the claim that began it; 0: there is no stretch
 	Over   bool       // the run waits since: the next claim begins another
 	Spent  core.Spent // what its writes so far have said
-	// Behind is the version of the head by which the run has waited before it, or, where
-	// it is over, waits since; 0: never. The record of the run has a base for it.
+	// Behind is the version of the head by which the run has waited before it, or, if
+	// the run is over, waits since; 0: never. The record of the run has a base for
+	// it.
 	Behind uint64
-	// Wasted is the version of the head that put the record of what it has asked of models
-	// for turns that came to nothing in force; 0: there is none.
+	// Wasted is the version of the head that put the usage record of the run's void
+	// turns in force; 0: no such record.
 	Wasted uint64
 }
 
@@ -43,8 +44,8 @@ func (s *Stretch) Waste(version uint64) {
 	}
 }
 
-// meter notes in the next head where the open run's stretch stands: the first claim
-// begins it, a wait or the run's end ends it, and the claim behind a wait begins the
+// meter notes in the next head the place of the open run's stretch: the first claim
+// starts it, a wait or the run's end ends it, and the claim after a wait starts the
 // next. It returns the stretch that the write ends, nil when it ends none.
 func (h *Head) meter(before *Head, t Transition) (ended *Stretch) {
 	s := before.Run.Stretch

@@ -6,14 +6,13 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Summary is the payload of a record Z#upTo: what stands for the log's messages up to
-// a closed turn, in the requests that follow. The record is put once, by whoever made
-// it, and counts when a head names its sequence (Head.Summary). The messages that it
-// stands for stay in the log.
+// Summary is the payload of a record Z#upTo: it replaces the log's messages up to a
+// closed turn, in later requests. The record is put once, by the worker that made it,
+// and counts when a head names its sequence (Head.Summary). The messages that it
+// replaces stay in the log.
 //
 // Two programs may make one for the same turn, and the text of the first counts. One
-// with Skipped says that there is none: it is never in force, and keeps others from
-// trying again.
+// with Skipped has no text: it is never in force, and keeps others from trying again.
 type Summary struct {
 	// Predecessor is the sequence that the summary covers from which this one was made;
 	// 0: none was in force. One that has another predecessor than the one in force is
@@ -21,8 +20,8 @@ type Summary struct {
 	Predecessor uint64 `json:"predecessor,omitempty"`
 	Text        string `json:"text,omitempty"`
 	Skipped     string `json:"skipped,omitempty"` // why there is no text: one of the Skipped constants
-	// From is the sequence of the oldest message that the text was made from, beside the
-	// predecessor's; what is older was too much for the model. 0: nothing was.
+	// From is the sequence of the oldest message that the text was made from, in
+	// addition to the predecessor's; older ones were too much for the model. 0: none.
 	From     uint64     `json:"from,omitempty"`
 	Model    string     `json:"model,omitempty"`
 	Provider string     `json:"provider,omitempty"`
@@ -36,7 +35,7 @@ const (
 	SkippedSavings = "savings"  // it would have saved too little
 	SkippedTooLong = "too_long" // the model had not said all of it at its limit
 	SkippedRefused = "refused"  // the model said nothing, or its provider cut it off
-	SkippedModel   = "model"    // the model failed for good
+	SkippedModel   = "model"    // the model failed permanently
 )
 
 // Check reports what is wrong with the summary up to a sequence.

@@ -1,17 +1,17 @@
 package thread
 
-// Through says which calls of the open round a claim that is over, or under which the run
-// was ended, may have let through to their tools: bit i is call i. Without a result the
-// outcome of such a call is unknown.
+// Through lists the calls of the open round that a claim that is over, or under which
+// the run was ended, may have let through to their tools: bit i is call i. Without a
+// result the outcome of such a call is unknown.
 //
-// No write makes a usual call known before its tool starts. So a claim that is lost leaves
-// the bit of each call that it could have started, and one that ends with a write of its
-// own says which they are.
+// No write makes a usual call known before its tool starts. So a claim that is lost
+// leaves the bit of each call that it could have started, and one that ends with a
+// write lists them there.
 type Through struct {
 	May uint32
-	// Ran are those of May that had begun before the newest decision, or that a claim has
-	// said it had started: a gate that ends the run now comes after them. Of the others a
-	// gate that is asked again says whether they were let through.
+	// Ran are those of May that had started before the newest decision, or that a
+	// claim has reported as started: a gate that ends the run now comes after them.
+	// For the others, a gate that runs again decides whether they were let through.
 	Ran uint32
 }
 
@@ -43,5 +43,5 @@ func (r *Run) startable() (calls uint32) {
 	return calls
 }
 
-// loseRound notes what a claim may have started that cannot say so any more.
+// loseRound notes the calls that a claim may have started and can no longer report.
 func (r *Run) loseRound() { r.Through.May |= r.startable() }

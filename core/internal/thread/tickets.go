@@ -8,9 +8,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Ticket is the place in a head of a suspended call that waits for a decision. What
-// is asked and decided lies in the records that [TicketKey] and [DecisionKey] name;
-// a [core.Ticket] is made of them.
+// Ticket is the place in a head of a suspended call that waits for a decision. The
+// question and the decision lie in the records that [TicketKey] and [DecisionKey]
+// name; a [core.Ticket] is built from them.
 type Ticket struct {
 	Call     uint8
 	Kind     TicketKind
@@ -23,7 +23,7 @@ type Ticket struct {
 	WakeAt int64
 }
 
-// TicketKind says who decides: [core.TicketKind] as one byte.
+// TicketKind is the decider: [core.TicketKind] as one byte.
 type TicketKind uint8
 
 // The ticket kinds.
@@ -33,7 +33,7 @@ const (
 	TicketChild             // a child run
 )
 
-// Tickets are those of a head that stand: at most one for a call.
+// Tickets are the open tickets of a head: at most one for a call.
 type Tickets []Ticket
 
 // of is the index of a call's ticket; -1: it has none.
@@ -48,7 +48,7 @@ func (ts *Tickets) drop(call int) {
 	}
 }
 
-// asks reports whether a ticket waits for somebody outside: a person or a client.
+// asks reports whether a ticket waits for a person or a client.
 func (ts Tickets) asks() bool {
 	return slices.ContainsFunc(ts, func(t Ticket) bool { return t.Decision == 0 && t.Kind != TicketChild })
 }
@@ -72,9 +72,9 @@ func DecisionKey(run core.ID, suspension, decision string) uint64 {
 	return key(run, "decision", suspension, decision)
 }
 
-// CallDecisionKey is the form that a decision is remembered by besides, if it
-// named the call and not the suspension: when its ticket is gone, the call's
-// suspension is not known any more.
+// CallDecisionKey is an additional form of a remembered decision, if it named the
+// call and not the suspension: when its ticket is gone, the call's suspension is not
+// known any more.
 func CallDecisionKey(run core.ID, call, decision string) uint64 {
 	return key(run, "call", call, decision)
 }

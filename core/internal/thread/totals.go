@@ -6,7 +6,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Totals are what a run came to so far, so that neither a cold step nor a stop
+// Totals are the figures of a run so far, so that neither a cold step nor a stop
 // policy has to read the whole run. A copy shares the rings: they are replaced and
 // never changed.
 type Totals struct {
@@ -19,7 +19,7 @@ type Totals struct {
 	// ErrorSteps is how many steps in a row have failed: see [Totals.EndStep]. In a
 	// turn's record its own step is not among them yet, unless it has no calls.
 	ErrorSteps int `json:"error_steps,omitempty"`
-	// Repairs is how often the model was asked to mend its answer.
+	// Repairs is how often the model had to correct its answer.
 	Repairs int `json:"repairs,omitempty"`
 	// Calls is a ring of fingerprints of the newest tool calls, 4 bytes each, at
 	// most 64, oldest first: see [Totals.Note].
@@ -28,7 +28,7 @@ type Totals struct {
 	// 4 bytes for a turn's calls and 4 for its text. Only runs with stop policies that
 	// may look at it have one: see [Totals.NoteTurn].
 	Turns []byte `json:"turns,omitempty"`
-	// Metered is what the run has used, for whoever pays; nil where nobody meters. Like
+	// Metered is the usage of the run, for billing; nil if usage is not metered. Like
 	// the rings it is replaced and never changed.
 	Metered *Metered `json:"metered,omitempty"`
 }
@@ -48,8 +48,8 @@ func (t *Totals) NoteTurn(turn *core.Message) {
 	t.Turns = push(t.Turns, maxFingerprints*2*fingerprintSize, callsPrint(turn.ToolCalls), textPrint(turn.Content))
 }
 
-// push returns a ring with fingerprints behind it, in memory of its own: the old
-// one belongs to totals that others read.
+// push returns a ring with fingerprints added, in separate memory: the old one
+// belongs to totals that others read.
 func push(old []byte, most int, prints ...uint32) []byte {
 	old = old[max(len(old)+len(prints)*fingerprintSize-most, 0):]
 	ring := append(make([]byte, 0, len(old)+len(prints)*fingerprintSize), old...)
@@ -59,8 +59,8 @@ func push(old []byte, most int, prints ...uint32) []byte {
 	return ring
 }
 
-// TurnPrints returns the ring of turns, an element for each: what it called, 0 for
-// nothing, and what it said, 0 for no text.
+// TurnPrints returns the ring of turns, an element for each: its calls, 0 for none,
+// and its text, 0 for no text.
 func (t *Totals) TurnPrints() (calls, texts []uint32) {
 	n := len(t.Turns) / (2 * fingerprintSize)
 	if n == 0 {
@@ -75,15 +75,15 @@ func (t *Totals) TurnPrints() (calls, texts []uint32) {
 	return calls, texts
 }
 
-// EndStep counts a step that has come to its end. One has failed whose inference
-// did, or whose calls have: see [Outcomes].
+// EndStep counts a step that has ended. It has failed if its inference did, or if its
+// calls have: see [Outcomes].
 func (t *Totals) EndStep(failed bool) {
 	if t.ErrorSteps++; !failed {
 		t.ErrorSteps = 0
 	}
 }
 
-// Outcomes are what the calls of a round came to. The zero value has none.
+// Outcomes are the outcomes of the calls of a round. The zero value has none.
 type Outcomes struct{ failed, succeeded bool }
 
 // Add takes the result of a call in. One that a person has refused or cancelled, or
@@ -138,8 +138,8 @@ func callsPrint(calls []core.ToolCall) uint32 {
 	return max(h, 1)
 }
 
-// textPrint is the fingerprint of the text, reasoning left out; never 0 when there
-// is any.
+// textPrint is the fingerprint of the text, without reasoning; never 0 when there is
+// any.
 func textPrint(content []core.Block) uint32 {
 	h, some := uint32(fnvOffset), false
 	for _, b := range content {

@@ -6,8 +6,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// TraceID names the trace that a run is told in to whoever collects traces. It is written
-// as 32 lower-case hex digits, as in the traceparent header. The zero TraceID is none.
+// TraceID names the trace of a run for trace collectors. It is written as 32
+// lower-case hex digits, as in the traceparent header. The zero TraceID means no
+// trace.
 type TraceID [16]byte
 
 // IsZero reports whether there is no trace.
@@ -24,8 +25,8 @@ func (t TraceID) MarshalText() ([]byte, error) {
 	return []byte(t.String()), nil
 }
 
-// UnmarshalText implements encoding.TextUnmarshaler; empty text is no trace. Anything but
-// 32 hex digits is an Error with code [core.CodeInvalid].
+// UnmarshalText implements encoding.TextUnmarshaler; an empty text means no trace.
+// Anything but 32 hex digits is an Error with code [core.CodeInvalid].
 func (t *TraceID) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*t = TraceID{}

@@ -1,50 +1,51 @@
 package thread
 
-// ChangeKind is what holds of every change of one type, whatever head it is applied to:
-// a row of the table of transitions below. Whoever asks what sort of change one is reads
-// it there: see [KindOf].
+// ChangeKind has the rules of every change of one type, for every head: a row of the
+// table of transitions below. Code that needs the sort of a change reads it there:
+// see [KindOf].
 type ChangeKind struct {
 	Name  string // as the scripts in testdata have it
 	Stage Stage
-	// Holder: it is a commit by the holder of a claim. The head then keeps its commit id
-	// until a holder's next one, whoever writes in between. So a holder that got no
-	// response finds out whether its write was applied. Claims and renewed leases do not
-	// count: each would hide the commit before it.
+	// Holder: it is a commit by the holder of a claim. The head then keeps its commit
+	// id until a holder's next one, also after writes of others. So a holder that got
+	// no response finds out whether its write was applied. Claims and renewed leases
+	// do not count: each would hide the commit before it.
 	Holder bool
-	// Worker: who writes it has the claim until then or from then on. What its process has
-	// spent on the run goes with the write, and what the write announces it delivers itself.
-	// A renewed lease is none: it is written beside the work.
+	// Worker: its writer has the claim until then or from then on. The spending of
+	// its process on the run goes with the write, and the writer delivers the
+	// announcements of the write itself. A renewed lease is not one: it is written
+	// concurrently with the work.
 	Worker bool
-	// Progress: it may take the run further, or begin its end. What counted against the
-	// run until then does not count any more.
+	// Progress: it may take the run further, or start its end. Earlier attempts do
+	// not count against the run any more.
 	Progress bool
 	// Places: it asks for a place in a bounded table, so that it can be refused with
 	// [ErrFull]. No other change ever is.
 	Places bool
-	// Wakes: there is a hint behind it whenever the next head has something to claim. Of
-	// other changes that is so only where they release a claim.
+	// Wakes: a hint follows it whenever the next head has something to claim. For
+	// other changes that is so only if they release a claim.
 	Wakes bool
 	// Deleted: a deleted thread takes it. Others are refused with [ErrDeleted].
 	Deleted bool
 }
 
-// Stage says where in the life of a run a change stands. Test builds end the process at
+// Stage is the place of a change in the life of a run. Test builds end the process at
 // the I/O of each stage.
 type Stage uint8
 
 // The stages.
 const (
-	StageStep   Stage = iota // the commit of a step, and what has no stage of its own
+	StageStep   Stage = iota // the commit of a step, and every change without a stage
 	StageSubmit              // input comes, or is changed before a step read it
 	StageClaim
 	StageTurn   // a turn is visible, its round is open
-	StageDecide // a person goes on with a run or ends it
+	StageDecide // a person continues a run or ends it
 )
 
 // KindOf returns the row of a change's type.
 func KindOf(c Change) ChangeKind { return c.kind() }
 
-// The table of transitions. A type without a row is no [Change].
+// The table of transitions. A type without a row cannot be a [Change].
 
 func (Create) kind() ChangeKind { return ChangeKind{Name: "create"} }
 func (Fork) kind() ChangeKind   { return ChangeKind{Name: "fork"} }

@@ -14,16 +14,15 @@ import (
 // newer program's. They are kept when the object is written again.
 type Unknown map[string]json.RawMessage
 
-// UnknownIn returns the members of the object b that v, a struct or a pointer
-// to one, has no field for, without the names in except; nil when there are
-// none.
+// UnknownIn returns the members of the object b that v, a struct or a pointer to one,
+// has no field for, without the names in except; nil when it has no such member.
 func UnknownIn(b []byte, v any, except ...string) (Unknown, error) {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(b, &all); err != nil {
 		return nil, err
 	}
 	known := fieldNames(reflect.TypeOf(v))
-	// In any case, as encoding/json reads them: a member that stood beside its
+	// In any case, as encoding/json reads them: a member with the same name as its
 	// field would win over it when the object is read again.
 	maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool {
 		same := func(k string) bool { return strings.EqualFold(k, name) }

@@ -9,11 +9,10 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Superseded reads which ranges of a thread's log are superseded, newest first:
-// all that reach behind a sequence, and maybe some before it. They do
-// not overlap. newest is the head's Supersedes. It reads one record, and another
-// for each [thread.MaxEarlier] ranges more; none when nothing is superseded
-// there.
+// Superseded reads which ranges of a thread's log are superseded, newest first: all that
+// reach past a sequence, and maybe some before it. They do not overlap. newest is the
+// head's Supersedes. It reads one record, and another for each [thread.MaxEarlier] ranges
+// more; none when nothing is superseded there.
 func Superseded(ctx context.Context, log Log, records thread.Records, key core.ThreadKey, newest, seq uint64) ([]thread.Range, error) {
 	var ranges []thread.Range
 	for at, oldest := newest, newest; oldest > seq; {

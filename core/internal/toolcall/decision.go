@@ -42,7 +42,7 @@ func CheckDecision(t core.Ticket, d core.Decision) error {
 	return CheckJSON("payload", form, payload)
 }
 
-// checkApproval refuses an approval that says neither yes nor no: whoever sends
+// checkApproval refuses an approval that is neither yes nor no: a client that sends
 // {"approved": "false"} does not mean that the tool is to run.
 func checkApproval(payload json.RawMessage) error {
 	var said struct {
@@ -57,11 +57,10 @@ func checkApproval(payload json.RawMessage) error {
 	return core.Errorf(core.CodeInvalid, "payload.approved is %s, want true or false", core.Excerpt(string(said.Approved)))
 }
 
-// CheckJSON checks a value that no model made, such as the payload of a
-// decision, against a JSON Schema; name is what errors call the value. A value
-// that does not match is an error with code invalid that names the place, a
-// schema that cannot be used one with code internal, a check that would take too long
-// [schema.ErrTooComplex].
+// CheckJSON checks a value that no model made, such as the payload of a decision, against a
+// JSON Schema; errors call the value by name. A value that does not match is an error with
+// code invalid that names the place, a schema that cannot be used one with code internal. A
+// check that would take too long is [schema.ErrTooComplex].
 func CheckJSON(name string, text, value json.RawMessage) error {
 	form, err := schema.Read(text)
 	if err != nil {

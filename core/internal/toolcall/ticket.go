@@ -5,10 +5,10 @@ import (
 	"github.com/reveille-run/reveille/core/internal/schema"
 )
 
-// CheckTicketRequest returns an error with code [core.CodeInvalid] that says what is
-// wrong with a suspension, or [ErrResultTooLarge] when its texts are larger than
-// a result may be. What cannot be stored, or what no payload could satisfy
-// because its response schema is none, is found here, before anybody is asked.
+// CheckTicketRequest returns an error with code [core.CodeInvalid] about an invalid
+// suspension, or [ErrResultTooLarge] when its texts are larger than a result may be. A
+// request that cannot be stored, or whose response schema is invalid so that no payload
+// could satisfy it, is found here, before an approver sees it.
 func CheckTicketRequest(s core.TicketRequest) error {
 	if s.ID != "" {
 		if err := core.CheckName("suspension id", s.ID); err != nil {

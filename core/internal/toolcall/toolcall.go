@@ -1,5 +1,5 @@
-// Package toolcall is what may be stored of a call: the limits of its arguments and result,
-// and the checks of results, tickets and decisions, whoever makes them.
+// Package toolcall defines what may be stored of a call: the limits of its arguments and
+// result, and the checks of all results, tickets and decisions.
 package toolcall
 
 import (
@@ -63,14 +63,14 @@ func CheckResult(r core.ToolResult) error {
 // inside a string.
 func ValidJSON(b []byte) bool { return json.Valid(b) && utf8.Valid(b) }
 
-// maxComplaint bounds, in bytes, an error that may quote the arguments; what it names
-// stands first.
+// maxComplaint bounds, in bytes, an error that may quote the arguments; the names come
+// first.
 const maxComplaint = 500
 
 // Complaint is what the model reads of an error.
 func Complaint(err error) string {
 	if Panicked(err) {
-		return "the tool panicked" // what it said is for the log alone
+		return "the tool panicked" // its text is for the log alone
 	}
 	return wire.Shorten(err.Error(), maxComplaint)
 }

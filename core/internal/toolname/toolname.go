@@ -10,12 +10,12 @@ import (
 // maxPattern is the longest tool pattern, in bytes.
 const maxPattern = 1 << 10
 
-// Pattern is a pattern of tools' names. It matches a whole name; * stands for
-// any characters, none included, \ takes its meaning from the character behind it,
-// and every other character stands for itself. It says which tools an agent has; which
-// calls a rule is about says a pattern of package pattern, which has another grammar.
+// Pattern is a pattern of tools' names. It matches a whole name; * matches any characters,
+// none included, \ takes its meaning from the next character, and every other character
+// matches itself. It selects the tools of an agent. The calls of a rule are selected by a
+// pattern of package pattern, which has another grammar.
 type Pattern struct {
-	parts []string // what stands between the stars
+	parts []string // the texts between the stars
 }
 
 // Parse reads a pattern. One that is empty, is longer than
@@ -61,7 +61,7 @@ func (p Pattern) Match(name string) bool {
 	}
 	name = name[len(first) : len(name)-len(last)]
 	for _, part := range p.parts[1 : len(p.parts)-1] {
-		// The earliest place leaves the most for the parts behind it.
+		// The earliest place leaves the most for later parts.
 		_, rest, found := strings.Cut(name, part)
 		if !found {
 			return false

@@ -8,10 +8,10 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// Admit returns a tool as a registry or a plugin's registrar takes it in: with its
-// spec, which is asked for once and checked here. A run reads what the model was
-// told of the tool then, whatever the tool says of itself later. A nil tool, what
-// [tool.Spec.Check] refuses, and a panic of Spec are errors.
+// Admit returns a tool in the form that a registry or a plugin's registrar accepts: with
+// its spec, which is requested once and checked here. A run uses the spec of that time,
+// even if the tool later returns another. A nil tool, a spec that [tool.Spec.Check]
+// refuses, and a panic of Spec are errors.
 func Admit(t tool.Tool) (tool.Tool, error) {
 	if t == nil {
 		return nil, errors.New("tool is nil")

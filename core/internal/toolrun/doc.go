@@ -1,3 +1,3 @@
-// Package toolrun runs any tool so that whatever goes wrong becomes a result that the model
-// can read.
+// Package toolrun runs any tool so that every failure becomes a result that the model can
+// read.
 package toolrun

@@ -12,10 +12,10 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// Execute checks and runs a call, and fills in the result's CallID, Name and
-// Status: ok, error, or invalid for arguments that did not pass Check. Whatever
-// fails becomes an error result, whose Err says more for the log, a panic's stack
-// for one. A result that suspends the call has no status.
+// Execute checks and runs a call, and fills in the result's CallID, Name and Status: ok,
+// error, or invalid for arguments that did not pass Check. Every failure becomes an error
+// result, whose Err has details for the log, such as a panic's stack. A result that
+// suspends the call has no status.
 //
 // The error is only for a call that has no result and must not get one here: one
 // that the tool wrapped by tool.Fatal, or, when ctx ended before the tool started or
@@ -60,10 +60,10 @@ func check(t tool.Tool, arguments json.RawMessage) error {
 	return env.Protect(func() error { return t.Check(arguments) })
 }
 
-// Prepare checks the arguments of a call and returns the tool as that one call, with
-// the same arguments, is to run it: it does not check them again, and a tool of tool.New
-// does not decode them again. Schema and arguments may be large, and between
-// the check and the run stands a gate. The error is that of Check, or its panic.
+// Prepare checks the arguments of a call and returns the tool as that one call, with the
+// same arguments, is to run it: it does not check them again, and a tool of tool.New does
+// not decode them again. Schema and arguments may be large, and a gate comes between the
+// check and the run. The error is that of Check, or its panic.
 func Prepare(t tool.Tool, arguments json.RawMessage) (ready tool.Tool, err error) {
 	switch p := t.(type) {
 	case admitted:

@@ -1,5 +1,5 @@
-// Package typed runs agents for answers that a program reads: the model is sent the JSON
-// Schema of a Go type, and the run ends with a value of it. Package reveille shows it to
+// Package typed runs agents for answers that a program reads: the model receives the JSON
+// Schema of a type, and the run ends with a value of it. Package reveille shows it to
 // programs as Answer.
 package typed
 
@@ -56,10 +56,10 @@ func Format[T any]() (core.AnswerFormat, error) {
 // its error goes back to the model too. The text of the error is stored in the thread, but
 // that of a panic of Check is only logged. The RunError unwraps to the last error of Check.
 // Check must return immediately and depend on the answer alone. It is called where this
-// process takes the step that answers while Run waits: always with a queue of its own,
-// and in a host unless the run has to queue. An answer that another process took is checked
-// when the run has ended: if that fails, the RunError has code invalid_output too and unwraps
-// to Check's error, and the run stays as it is.
+// process takes the step that answers while Run waits: always if the process has its own
+// queue, and in a host unless the run has to queue. An answer that another process took is
+// checked when the run has ended: if that fails, the RunError has code invalid_output too
+// and unwraps to Check's error, and the run stays as it is.
 //
 // Optional fields of T (omitempty, omitzero) are required and nullable for a provider that
 // enforces the form; such a null is read as an absent field.

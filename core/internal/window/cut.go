@@ -11,17 +11,17 @@ import (
 type Request struct {
 	History History     // of the thread, from the newest turn's cut on
 	Last    core.Window // what the newest turn's model was shown
-	Run     core.ID     // that is asked for
-	// Opening is what the run was asked first, at a sequence of the log; nil: nothing.
+	Run     core.ID     // that the request is for
+	// Opening is the first message of the run, at a sequence of the log; nil: nothing.
 	// Front is the message that Last.Opening names; nil: none.
 	Opening  *core.Message
 	OpenedAt uint64
 	Front    *core.Message
-	Fixed    int // what stands beside the history, as it is reckoned: tools, system prompt, context, summary
+	Fixed    int // the estimated size of the request without the history: tools, system prompt, context, summary
 
 	Limit int // what the request may cost
 	Most  int // what the model takes at most; less than Limit: Limit
-	Keep  int // newest messages that are shown whatever they cost, up to Most
+	Keep  int // newest messages that are shown at any cost, up to Most
 
 	// Reckoned is what an earlier request was estimated at, and Counted what the model's
 	// provider counted for it. 0: nothing is known, and the estimate is all there is.
@@ -30,13 +30,13 @@ type Request struct {
 	PerByte int
 }
 
-// Next returns what the request shows: the same as the newest turn's, and what came
-// since, as long as that is within the limit. Else it cuts, to three quarters of what the
-// limit leaves to the history, so that what is shown begins alike for many steps: large
-// old results become references, then the oldest messages are left out, then newer
-// results become references as well. No call is parted from its results, and the newest messages stay.
+// Next returns the window of the request: the same as the newest turn's, and later
+// messages, as long as that is within the limit. Else it cuts, to three quarters of the
+// limit's share for the history, so that many steps start alike: large old results become
+// references, then the oldest messages are omitted, then newer results become references as
+// well. No call is parted from its results, and the newest messages stay.
 //
-// It depends on the request alone: whoever asks again is told the same.
+// It depends on the request alone: a repeated call returns the same.
 func (r Request) Next() core.Window {
 	limit, most := r.reckon(r.Limit), r.reckon(max(r.Limit, r.Most))
 	w := r.window(0, r.Last.Short)
@@ -56,10 +56,10 @@ func (r Request) Size() int {
 	return size
 }
 
-// Again returns what the request shows after the provider has refused it under a
-// window as too long: a quarter less at least, newest messages included but for the
-// last turn with its results. What the provider has counted before is believed only as
-// far as it makes the request shorter. ok is false when nothing is left to cut.
+// Again returns the window of the request after the provider has refused it under a window
+// as too long: a quarter less at least, newest messages included except the last turn with
+// its results. An earlier count of the provider is used only as far as it makes the request
+// shorter. ok is false if nothing can be cut.
 func (r Request) Again(refused core.Window) (w core.Window, ok bool) {
 	target := min(r.reckon(r.Limit), r.Limit, refused.Estimate) * 3 / 4
 	switch refused.Opening {
@@ -111,7 +111,7 @@ func (r *Request) cut(target, limit, most int) core.Window {
 	return r.window(newest, everything)
 }
 
-// everything is behind all sequences.
+// everything is after all sequences.
 const everything = math.MaxUint64
 
 // window is that which begins with a message; results before short are references.
@@ -124,7 +124,7 @@ func (r *Request) window(first int, short uint64) core.Window {
 		w.Opening = r.OpenedAt
 	}
 	if short == everything {
-		short = 0 // a summary stands for all of it
+		short = 0 // a summary replaces all of it
 		if len(r.History.Messages) > 0 {
 			short = r.History.next()
 		}
@@ -171,14 +171,13 @@ func (r *Request) costOf(i int, short uint64) int {
 
 func (r *Request) perByte() int { return orDefault(r.PerByte) }
 
-// opensBefore reports whether what the run was asked is older than a message, or than
-// what follows the newest one: a summary may stand for the whole history.
+// opensBefore reports whether the run's first message is older than a message, or than the
+// end of the history: a summary may replace the whole history.
 func (r *Request) opensBefore(i int) bool {
 	return r.Opening != nil && (i >= len(r.History.Messages) || r.OpenedAt < r.History.sequence(i))
 }
 
-// front is what the message costs that stands before the history where that is shown
-// from a message on.
+// front is the cost of the message before the history if that is shown from a message on.
 func (r *Request) front(first int) int {
 	switch {
 	case r.opensBefore(first):
@@ -189,9 +188,9 @@ func (r *Request) front(first int) int {
 	return 0
 }
 
-// begins reports whether a window may begin with a message: with what a person said,
-// or with a turn of the newest run, or of one that it takes up, which its opening stands
-// before, or a note.
+// begins reports whether a window may start with a message: with a person's input, or with
+// a turn of the newest run, or of one that it continues, which its opening precedes, or a
+// note.
 func (r *Request) begins(i int) bool {
 	m := &r.History.Messages[i]
 	last := &r.History.Messages[len(r.History.Messages)-1]

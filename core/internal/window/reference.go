@@ -18,7 +18,7 @@ const (
 	referenceBytes = previewBytes + 160
 )
 
-// large reports whether a message is a result that a reference may stand for.
+// large reports whether a message is a result that a reference may replace.
 func large(m *core.Message) bool {
 	return m.ToolResult != nil && textSize(m.ToolResult) >= largeResult
 }
@@ -31,8 +31,8 @@ func textSize(r *core.ToolResult) int {
 	return len(r.Data)
 }
 
-// reference is a large result as the model reads it where it is shortened. The same
-// result gives the same bytes, in whichever request it stands.
+// reference is a large result as the model reads it where it is shortened. The same result
+// gives the same bytes, in every request.
 func reference(m *core.Message, seq uint64, reads bool) core.Message {
 	text := m.ToolResult.Text()
 	shown := preview(text)

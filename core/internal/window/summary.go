@@ -21,9 +21,9 @@ func SummaryMessage(upTo uint64, text string) core.Message {
 	}
 }
 
-// Target returns the newest closed turn of a history behind which at least keep
-// messages follow: the sequence of its last message, and how many messages it ends. A
-// turn is closed when each of its calls has its result. false: there is none.
+// Target returns the newest closed turn of a history that at least keep messages follow:
+// the sequence of its last message, and how many messages it ends. A turn is closed when
+// each of its calls has its result. false: no such turn.
 func Target(h History, keep int) (upTo uint64, messages int, ok bool) {
 	for i := len(h.Messages) - 1 - max(keep, 0); i >= 0; i-- {
 		mended := i+1 < len(h.Messages) && h.Messages[i+1].Repair // the note belongs to it
@@ -52,11 +52,11 @@ const (
 	carriedBytes = 2 << 10
 )
 
-// Transcript is a conversation as a text that a model is to summarise: a paragraph for
-// each message, and of long ones the beginning. Context messages and reasoning are left
-// out. Of a conversation of more than so many bytes the newest messages are in it, and a
-// line before them says that others are not; from is the sequence of the first that is, 0
-// for all. It is never empty but for a conversation without a word.
+// Transcript is a conversation as a text that a model is to summarize: a paragraph for each
+// message, and of long ones the start. Context messages and reasoning are omitted. If a
+// conversation has more than so many bytes, it has the newest messages, and a line before
+// them tells that others are missing; from is the sequence of its first message, 0 for all.
+// It is only empty if the conversation has no words.
 func Transcript(h History, most int) (text string, from uint64) {
 	paragraphs, size := make([]string, 0, len(h.Messages)), 0
 	for i := len(h.Messages) - 1; i >= 0; i-- {
@@ -69,7 +69,7 @@ func Transcript(h History, most int) (text string, from uint64) {
 			paragraphs = append(paragraphs, p)
 		}
 	}
-	if from > 0 { // how many, whoever has read the history's end does not know
+	if from > 0 { // how many is unknown to a reader of the history's end
 		paragraphs = append(paragraphs, "[older messages are left out]")
 	}
 	slices.Reverse(paragraphs)

@@ -13,8 +13,8 @@ type History struct {
 	Places   []Place
 }
 
-// Place is where a message stands in the log, and, of a turn, what its record says that
-// its model was shown; nil: nothing.
+// Place is the place of a message in the log, and, for a turn, the window in its record;
+// nil: no window.
 type Place struct {
 	Sequence uint64
 	Window   *core.Window
@@ -34,18 +34,18 @@ func (h History) From(seq uint64) History {
 
 func (h History) sequence(i int) uint64 { return h.Places[i].Sequence }
 
-// next is the sequence behind the newest message's.
+// next is the sequence after the newest message's.
 func (h History) next() uint64 { return h.sequence(len(h.Places)-1) + 1 }
 
-// LeftOut is what stands before the first message that is shown, where no message of a
-// person does: providers refuse a conversation that a model begins.
+// LeftOut precedes the first message of the window if that is not a person's: providers
+// refuse a conversation that a model starts.
 const LeftOut = "(What was said before is left out.)"
 
-// View returns what a model is shown of a history under a window: the summary, which
-// stands for everything up to w.Summary; the opening, which w.Opening names; the messages
+// View returns the part of a history that a model sees under a window: the summary, which
+// replaces everything up to w.Summary; the opening, which w.Opening names; the messages
 // from w.First on, large results before w.Short as references. Summary and opening are nil
-// where there is none. reads says that the model can read a shortened result on. Where
-// nothing is added or shortened, nothing is copied.
+// if they do not exist. reads means that the model can read the rest of a shortened result.
+// If nothing is added or shortened, nothing is copied.
 func View(h History, w core.Window, summary, opening *core.Message, reads bool) []core.Message {
 	shown := h.From(max(w.First, w.Summary+1))
 	note := summary == nil && opening == nil && len(shown.Messages) > 0 && shown.Messages[0].Role != core.RoleUser

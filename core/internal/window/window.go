@@ -10,13 +10,13 @@ import (
 // DefaultBudget is the window of an agent that says nothing, in tokens.
 const DefaultBudget = 32_000
 
-// Tokens estimates what a message costs: a token for every four bytes, and a
-// few for its frame. It needs no tokenizer and errs by less than half for what
-// people, models and tools write. A file that is no text is a guess.
+// Tokens estimates the cost of a message: a token for every four bytes, and a few for its
+// frame. It needs no tokenizer and errs by less than half for the texts of people, models
+// and tools. For a file without text it guesses.
 func Tokens(m core.Message) int { return tokens(&m, perByte) }
 
-// perByte is what a byte costs where nothing better is known, in thousandths of a
-// token; frame is what a message costs besides, in tokens.
+// perByte is the cost of a byte if nothing better is known, in thousandths of a token;
+// frame is the additional cost of a message, in tokens.
 const (
 	perByte = 250
 	frame   = 8
@@ -48,8 +48,8 @@ func sizeOf(m *core.Message) (size, files int) {
 	return size, files
 }
 
-// fileTokens estimates a file: text as text, an image as a large one, whatever its
-// bytes, and of another document as much again for each 50 KB, a page or two.
+// fileTokens estimates a file: text as text, an image as a large one, for any number of
+// bytes, and another document as much again for each 50 KB, a page or two.
 func fileTokens(b *core.Block) int {
 	const image, perBytes = 1600, 50_000
 	switch kind, _, _ := strings.Cut(b.MediaType, "/"); kind {
@@ -81,10 +81,9 @@ func (n Newest) Cut(messages []core.Message) int {
 	return first
 }
 
-// Measure returns a function that takes messages from the newest to the oldest.
-// fits says that the window may begin with the message; room estimates how many
-// older ones belong to it, if they are as large as those so far, and is 0 when
-// none does.
+// Measure returns a function that takes messages from the newest to the oldest. fits
+// reports that the window may start with the message; room estimates how many older ones
+// belong to it, if they are as large as those so far, and is 0 when none does.
 func (n Newest) Measure() func(m core.Message) (fits bool, room int) {
 	measure := n.measure()
 	return func(m core.Message) (fits bool, room int) { return measure(&m) }
@@ -114,8 +113,8 @@ func (n Newest) measure() func(m *core.Message) (fits bool, room int) {
 	}
 }
 
-// Reckon estimates what a request costs besides its messages: system prompt and tools.
-// A byte costs so many thousandths of a token; 0: 250.
+// Reckon estimates the cost of a request without its messages: system prompt and tools. A
+// byte costs so many thousandths of a token; 0: 250.
 func Reckon(r *model.Request, perByte int) int {
 	const tool = 10 // the frame of one
 	size := len(r.System)

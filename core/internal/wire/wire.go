@@ -1,5 +1,5 @@
-// Package wire encodes what is stored and sent: JSON as records and events have it,
-// ids that follow from hashes.
+// Package wire encodes stored and sent values: JSON as records and events have it, ids that
+// follow from hashes.
 package wire
 
 import (
@@ -13,9 +13,8 @@ import (
 // or a tool said is stored, and read by models, as it was said.
 func JSON(v any) ([]byte, error) { return encode(v, nil, false) }
 
-// Object is JSON for a v that encodes as an object, with other
-// members before its own: their JSON text, without braces and the comma behind
-// them.
+// Object is JSON for a v that encodes as an object, with other members before its own:
+// their JSON text, without braces and the comma after them.
 func Object(members []byte, v any) ([]byte, error) { return encode(v, members, true) }
 
 func encode(v any, members []byte, object bool) ([]byte, error) {
@@ -38,7 +37,7 @@ type encoder struct {
 	json    *json.Encoder
 	object  bool   // the value is one, and gets members before its own
 	members []byte // these
-	text    []byte // what the value came to
+	text    []byte // the encoded value
 }
 
 var encoders = sync.Pool{New: func() any {
@@ -48,7 +47,7 @@ var encoders = sync.Pool{New: func() any {
 	return e
 }}
 
-// Write takes a value as a whole, as a json.Encoder gives it, with a line feed behind it.
+// Write takes a value as a whole, as a json.Encoder gives it, with a line feed after it.
 func (e *encoder) Write(line []byte) (int, error) {
 	value := bytes.TrimSuffix(line, []byte("\n"))
 	if !e.object {
@@ -72,8 +71,8 @@ func DerivedID(sum []byte) [16]byte {
 	return id
 }
 
-// Shorten bounds a text of any length to about so many bytes: where something is left
-// out it ends in "...", and never inside a character.
+// Shorten bounds a text of any length to about so many bytes: if a part is omitted, it ends
+// in "...", and never inside a character.
 func Shorten(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -19,8 +19,8 @@ type cache struct {
 	ring  cacheEntry // of all that are kept: next is the one that was used least lately, before the one that was used last
 }
 
-// cacheEntry is a conversation in the ring, which takes no memory of its own: a process
-// keeps tens of thousands.
+// cacheEntry is a conversation in the ring, which needs no additional memory: a
+// process keeps tens of thousands.
 type cacheEntry struct {
 	c            *Conversation
 	key          core.ThreadKey
@@ -52,8 +52,8 @@ func (c *cache) get(key core.ThreadKey, head *thread.Head) *Conversation {
 	return found.c
 }
 
-// peek returns what is kept of a thread, whatever it is of, and leaves everything as
-// it is: a reader's head may be older than what a step has put.
+// peek returns the conversation kept of a thread, at any age, and changes nothing:
+// a reader's head may be older than a step's entry.
 func (c *cache) peek(key core.ThreadKey) *Conversation {
 	c.mu.Lock()
 	defer c.mu.Unlock()

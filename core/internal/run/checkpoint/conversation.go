@@ -23,17 +23,17 @@ type Conversation struct {
 	First    int                // index of the first message that it shows
 	Toolless []int              // of the newest turn, as its entry says
 	Opening  Opening            // of Run, or of the run that it takes up
-	Summary  *Summary           // stands for what was said before what the window shows; nil: there is none
-	Front    *core.Message      // that Window.Opening names; nil: there is none, or it is not known
-	Homes    List[Home]         // where the turns among Messages stand in the agent's pool; empty: it has none
+	Summary  *Summary           // replaces the messages before the window; nil: no summary
+	Front    *core.Message      // that Window.Opening names; nil: no such message, or it is not known
+	Homes    List[Home]         // the places of the turns among Messages in the agent's pool; empty: it has none
 	Snapshot state.Snapshot
 	Totals   thread.Totals // of Run
 
-	// What the step of this process that has committed it notes for the next one.
+	// Notes of the step of this process that has committed it, for the next one.
 	Record   *thread.RunRecord    // of Run, which is not changed; nil: it is to be read
 	Standing *accounting.Standing // of the tenant, after this process has charged the newest turn; nil: not known, or it has no limits
 
-	noted   List[window.Place]       // of failed inferences: what their steps came to about summaries
+	noted   List[window.Place]       // of failed inferences: what their steps decided about summaries
 	stored  manifest                 // the newest state snapshot that is stored
 	changed map[state.KeyPath]uint64 // values that it does not have: the sequence of their last change
 	turns   int                      // since that snapshot
@@ -41,7 +41,7 @@ type Conversation struct {
 	short   bool                     // older messages belong to the window, which were not read
 }
 
-// Home is where a thread stood in a pool of models after a turn.
+// Home is the place of a thread in a pool of models after a turn.
 type Home struct {
 	thread.Member
 	Seq uint64 // of the turn's record
@@ -52,10 +52,11 @@ type Home struct {
 // Empty is the Conversation of a thread without a log, in an incarnation of it.
 func Empty(incarnation uint64) *Conversation { return &Conversation{incarnation: incarnation} }
 
-// lastWindow is the window of the newest turn, and the index of the first message that
-// it shows. Where that turn's record does not say, or nobody has said one, it is the
-// newest messages up to a size: from the next turn on its record counts. Of summaries it
-// says what a failed inference behind that turn has come to, if one has.
+// lastWindow is the window of the newest turn, and the index of the first message
+// that it shows. If that turn's record has no window, or no turn exists, it is the
+// newest messages up to a size: from the next turn on its record counts. If an
+// inference failed after that turn, the window has that inference's note about
+// summaries.
 func (c *Conversation) lastWindow(old window.Newest) (w core.Window, first int) {
 	turn, said := c.newestTurn(), uint64(0)
 	if turn >= 0 {
@@ -65,7 +66,7 @@ func (c *Conversation) lastWindow(old window.Newest) (w core.Window, first int) 
 		w = *c.Places.items[turn].Window
 		first, _ = window.Find(c.Places.items, shownFrom(&w))
 	} else if first = old.Cut(c.Messages.Slice()); first > 0 {
-		w.First = c.Seq + 1 // behind results whose turn is lost
+		w.First = c.Seq + 1 // after results whose turn is lost
 		if first < c.Places.Len() {
 			w.First = c.Places.items[first].Sequence
 		}
@@ -77,7 +78,7 @@ func (c *Conversation) lastWindow(old window.Newest) (w core.Window, first int) 
 	return w, first
 }
 
-// newestTurn is the index of the newest turn; -1: there is none.
+// newestTurn is the index of the newest turn; -1: no turn.
 func (c *Conversation) newestTurn() int {
 	for i := c.Messages.Len() - 1; i >= 0; i-- {
 		if c.Messages.items[i].Role == core.RoleAssistant {
@@ -87,9 +88,10 @@ func (c *Conversation) newestTurn() int {
 	return -1
 }
 
-// Under puts a summary in the place of what it covers; nil: none. The Conversation must be
-// one that no other step has yet. What the newest turn's record says of an older summary counts
-// no more, nor what stood before what that turn was shown.
+// Under puts a summary in the place of the messages that it covers; nil: none. The
+// Conversation must be one that no other step has yet. The newest turn's record of
+// an older summary no longer counts, nor does the message before that turn's
+// window.
 func (c *Conversation) Under(s *Summary) {
 	c.Summary = s
 	if c.Window.Summary == s.Covers() {
@@ -133,7 +135,7 @@ func messageSize(m core.Message) int {
 	return size
 }
 
-// bytes is about what the conversation takes in memory: what the run was asked
+// bytes is about the memory that the conversation takes: the run's first message
 // stays with it when the window has moved on.
 func (c *Conversation) bytes() int {
 	const fixed = 1 << 10
@@ -153,8 +155,8 @@ func (c *Conversation) bytes() int {
 	return size
 }
 
-// hasOpening reports whether what the run was asked is one of the messages. It looks
-// from their end: a run is seldom long.
+// hasOpening reports whether the run's first message is one of the messages. It
+// looks from their end: a run is seldom long.
 func (c *Conversation) hasOpening() bool {
 	for i := len(c.Messages.items) - 1; i >= 0; i-- {
 		if c.Messages.items[i].ID == c.Opening.Message.ID {
@@ -164,9 +166,10 @@ func (c *Conversation) hasOpening() bool {
 	return false
 }
 
-// SummaryNote is what a step has come to about summaries, for the record of an inference
-// that fails: without it each step after that would look for the same summary, tell of it
-// and meter it again. What the step asks for is not in it, the next one asks again.
+// SummaryNote is a step's decision about summaries, for the record of an inference
+// that fails: without it each later step would look for the same summary, announce
+// it and meter it again. The step's request for a summary is not in it, the next
+// step asks again.
 func (c *Conversation) SummaryNote() *core.Window {
 	return &core.Window{Summary: c.Summary.Covers(), Compact: c.Window.Compact, Skipped: c.Window.Skipped}
 }

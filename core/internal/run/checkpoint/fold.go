@@ -11,18 +11,18 @@ import (
 
 // builder folds log entries into a conversation: those that a step has read, and
 // those that it has committed. There is one way for both, so that a process that
-// kept a thread and one that reads it anew come to the same. A builder belongs to
-// one goroutine; what it began from stays as it is.
+// kept a thread and one that reads it again have the same. A builder belongs to one
+// goroutine, and does not change the conversation that it started from.
 type builder struct {
 	c     *Conversation // the builder's own
 	fold  state.Fold
-	ahead List[core.Message] // what the step says whose entries are added: it went on from these very messages
+	ahead List[core.Message] // the messages of the step whose entries are added: it continued from these very messages
 	own   bool               // c.changed is the builder's own
 	kept  core.ID            // run of the entry kept last
 	open  bool               // its beginning comes next
 }
 
-// build goes on from a conversation, which stays as it is.
+// build continues from a conversation, which it does not change.
 func build(c *Conversation) *builder {
 	next := *c
 	return &builder{c: &next, fold: *c.Snapshot.Fold(), kept: c.Run}
@@ -65,9 +65,9 @@ func (b *builder) add(entry thread.Entry) error {
 	return b.fold.Apply(entry.Patch, entry.Revision)
 }
 
-// keep takes everything of an entry but its patch, which a stored snapshot may
-// hold already. Totals are the newest turn's, plus what the results behind it came
-// to: a round that changed nothing has no record of its own.
+// keep takes everything of an entry but its patch, which a stored snapshot may hold
+// already. Totals are the newest turn's, plus those of the results after it: a
+// round that changed nothing has no separate record.
 func (b *builder) keep(entry thread.Entry) {
 	if entry.Run != b.kept {
 		b.open = !b.kept.IsZero() || b.c.Seq == 1 // else it is where a cold read of the log began
@@ -104,9 +104,9 @@ func (b *builder) keep(entry thread.Entry) {
 	}
 }
 
-// begin takes the entry with which a run begins, behind a record that takes back. What
-// begins otherwise than with input takes up the run before it, and what that was asked
-// stays: see [Reader.FindOpening], which reads the same.
+// begin takes the entry with which a run starts, after a record that supersedes. A
+// run that starts without input continues the run before it, and keeps that run's
+// first message: see [Reader.FindOpening], which reads the same.
 func (b *builder) begin(entry *thread.Entry) {
 	if m := entry.Message; m != nil && m.IsInput() {
 		b.c.Opening = Opening{m, b.c.Seq}
@@ -114,8 +114,8 @@ func (b *builder) begin(entry *thread.Entry) {
 	b.open = false
 }
 
-// stand notes where a turn or a failed inference stands in a pool. A failed one is not
-// said by anybody: what was said before it counts.
+// stand notes the place of a turn or a failed inference in a pool. A failed one has
+// no model: the turn before it counts.
 func (b *builder) stand(entry *thread.Entry) {
 	p := Home{Member: *entry.Member, Seq: b.c.Seq, Run: entry.Run}
 	if entry.Message != nil {
@@ -126,8 +126,9 @@ func (b *builder) stand(entry *thread.Entry) {
 	b.c.Homes = b.c.Homes.With(p)
 }
 
-// endRound counts the step of the newest turn, when its last result has come. A cold
-// read that begins inside a round knows nothing of it; the turn behind it says all.
+// endRound counts the step of the newest turn, when its last result has come. A
+// cold read that starts inside a round knows nothing of it; the record of the turn
+// after it has all.
 func (b *builder) endRound() {
 	messages := b.c.Messages.Slice()
 	turn := len(messages) - 1
@@ -150,8 +151,8 @@ func (b *builder) say(m *core.Message) {
 	b.c.Messages = b.c.Messages.With(*m)
 }
 
-// cut drops the messages from a sequence on. What the window has room for then
-// may not have been read.
+// cut drops the messages from a sequence on. Older messages for which the window
+// then has space may not have been read.
 func (b *builder) cut(from uint64) {
 	first := b.c.Places.Len()
 	for first > 0 && b.c.Places.items[first-1].Sequence >= from {
@@ -196,7 +197,7 @@ func (b *builder) done(old window.Newest) *Conversation {
 	if c.Front == nil && c.Window.Opening != 0 {
 		c.Front = c.messageAt(c.Window.Opening)
 	}
-	// The newest turn stays in any case: its record says what the next one begins with.
+	// The newest turn stays in any case: the next one starts with its record.
 	shown := c.Messages.Len() - min(c.First, max(c.newestTurn(), 0))
 	if first := c.Messages.Len() - 2*shown; first > shown {
 		// Copied: a slice of the old array would keep all of it in memory.

@@ -3,24 +3,24 @@ package checkpoint
 import "sync/atomic"
 
 // List is a slice that only grows at its end, and of which any number of owners may
-// hold versions: a conversation in the cache, the draft that began from it, the
-// conversation that the draft came to. They share one array: whoever holds the
-// version that ends where the array is in use appends in place, and everybody else
-// copies first. So a step of a long thread does not copy the thread.
+// hold versions: a conversation in the cache, the draft that started from it, the
+// conversation that the draft became. They share one array: the holder of the
+// version that ends where the array is in use appends in place, and every other
+// holder copies first. So a step of a long thread does not copy the thread.
 //
-// A version never changes, and may be read from any goroutine. What is beyond its
-// end may be written at any time by the holder of another version, which is why
-// Slice hands out no room to append.
+// A version never changes, and may be read from any goroutine. The part of the
+// array after its end may be written at any time by the holder of another version,
+// which is why Slice returns no capacity to append.
 type List[T any] struct {
 	items []T
 	from  int64         // place of the first item in the array
 	used  *atomic.Int64 // of the array; nil: the array is not shared
 }
 
-// ListOf is a list of items that nobody changes any more.
+// ListOf is a list of items that are not changed any more.
 func ListOf[T any](items []T) List[T] { return List[T]{items: items[:len(items):len(items)]} }
 
-// Slice returns the items, without room behind them.
+// Slice returns the items, without capacity after them.
 func (l List[T]) Slice() []T { return l.items[:len(l.items):len(l.items)] }
 
 // Len is the number of items.
@@ -29,7 +29,7 @@ func (l List[T]) Len() int { return len(l.items) }
 // At returns the i-th item, which is not changed.
 func (l List[T]) At(i int) *T { return &l.items[i] }
 
-// end is the place in the array behind the last item.
+// end is the place in the array after the last item.
 func (l List[T]) end() int64 { return l.from + int64(len(l.items)) }
 
 // Without returns the list without its first n items.
@@ -61,8 +61,8 @@ func (l List[T]) With(item T) List[T] {
 	return l
 }
 
-// along returns the list with the next item of a version that went on from it in the
-// same array; false if the other did not. The item is not looked at.
+// along returns the list with the next item of a version that continued from it in
+// the same array; false if the other did not. The item is not looked at.
 func (l List[T]) along(other List[T]) (List[T], bool) {
 	if l.used == nil || l.used != other.used || other.end() <= l.end() || other.from > l.end() {
 		return l, false

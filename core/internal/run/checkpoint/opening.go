@@ -10,19 +10,19 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// A model must know what its run was asked, although the window may begin after that. The
-// message is looked for in the log, by its sequence, where no Conversation has it.
+// A model must know its run's task, although the window may start after it. If no
+// Conversation has the message, it is looked up in the log, by its sequence.
 
-// Opening is what a run was asked first.
+// Opening is the first message of a run.
 type Opening struct {
-	Message *core.Message // nil: not known, or the run was asked nothing itself
+	Message *core.Message // nil: not known, or the run has no message itself
 	Seq     uint64        // of the message
 }
 
-// FindOpening reads what a run was asked first, by the sequence of its first record. A run
-// that takes another up was asked nothing itself, and what the run before it was asked
-// counts, which may have taken one up as well. A first of 0 is not known: the run's record
-// was lost.
+// FindOpening reads the first message of a run, by the sequence of its first
+// record. A run that continues another has no message itself; the message of the
+// earlier run counts, which may have continued one as well. A first of 0 is not
+// known: the run's record was lost.
 func (r *Reader) FindOpening(ctx context.Context, at At, first uint64) (found Opening, err error) {
 	for found.Message == nil && first > 0 {
 		if found, err = r.ReadOpening(ctx, at, first); err == nil && found.Message == nil {
@@ -55,8 +55,8 @@ func (r *Reader) ReadOpening(ctx context.Context, at At, first uint64) (Opening,
 	return Opening{}, nil
 }
 
-// runBefore returns where the run begins that stands before a sequence; 0: there is none,
-// or its record is lost.
+// runBefore returns the start of the last run before a sequence; 0: no such run, or
+// its record is lost.
 func (r *Reader) runBefore(ctx context.Context, at At, seq uint64) (first uint64, err error) {
 	if seq <= 1 {
 		return 0, nil
@@ -76,17 +76,17 @@ func (r *Reader) runBefore(ctx context.Context, at At, seq uint64) (first uint64
 	return record.FirstSeq, err
 }
 
-// WithOpening returns the Conversation with what its run was asked; others may read the
-// one that it is called for.
+// WithOpening returns the Conversation with the first message of its run; others
+// may read the one that it is called for.
 func (c *Conversation) WithOpening(o Opening) *Conversation {
 	after := *c
 	after.Opening = o
 	return &after
 }
 
-// FindFront returns the Conversation with the message that stands before what the newest
-// turn was shown: what its run was asked, which may be an earlier run than the one that
-// steps. It reads one record at most.
+// FindFront returns the Conversation with the message before the newest turn's
+// window: the first message of its run, which may be an earlier run than the one
+// that steps. It reads one record at most.
 func (r *Reader) FindFront(ctx context.Context, at At, c *Conversation) (*Conversation, error) {
 	if c.Window.Opening == 0 || c.Front != nil {
 		return c, nil

@@ -26,8 +26,8 @@ type Options struct {
 	Store   Store
 	Records thread.Records // the schemas that the program reads
 	Log     *slog.Logger
-	// Window is how much of a conversation is kept where no record says what a turn was
-	// shown, in tokens; 0: the default of window.Newest.
+	// Window is the size of the kept part of a conversation if no record has a
+	// turn's window, in tokens; 0: the default of window.Newest.
 	Window    window.Newest
 	CacheSize int // bytes of Conversations that are kept in memory; 0: 64 MiB
 }
@@ -52,7 +52,8 @@ func New(o Options) *Reader {
 	return &Reader{env: o.Env, store: o.Store, records: o.Records, log: o.Log, old: o.Window, cache: newCache(o.CacheSize)}
 }
 
-// At says which thread is read, and up to where: nothing after the head's sequence is.
+// At names the thread to read, and its end: nothing after the head's sequence is
+// read.
 type At struct {
 	Key  core.ThreadKey
 	Head *thread.Head
@@ -69,8 +70,8 @@ func (r *Reader) warn(ctx context.Context, at At, text string, attrs ...any) {
 	r.log.WarnContext(ctx, text, append([]any{"tenant", at.Key.Tenant, "thread", at.Key.Thread, "run", at.Run, "step", at.Step}, attrs...)...)
 }
 
-// Cached returns what is kept of a thread: a prefix of the log that the head covers; nil:
-// nothing is. What it has is committed, whoever has committed it.
+// Cached returns the kept part of a thread: a prefix of the log that the head
+// covers; nil: nothing is kept. All of it is committed, by this process or another.
 func (r *Reader) Cached(key core.ThreadKey, head *thread.Head) *Conversation {
 	return r.cache.get(key, head)
 }
@@ -78,10 +79,10 @@ func (r *Reader) Cached(key core.ThreadKey, head *thread.Head) *Conversation {
 // Keep puts a Conversation into the cache. It must not change any more.
 func (r *Reader) Keep(key core.ThreadKey, c *Conversation) { r.cache.put(key, c) }
 
-// Drop forgets what is kept of a thread.
+// Drop removes a thread from the cache.
 func (r *Reader) Drop(key core.ThreadKey) { r.cache.drop(key) }
 
-// Extend returns the Conversation that a commit came to, under a summary; nil: none. It
+// Extend returns the Conversation after a commit, under a summary; nil: none. It
 // folds the entries as a cold read would, instead of taking over the step's own state, so
 // that warm and cold cannot drift apart. said are the step's messages, whose array is
 // shared where the entries say the same. An error means that an entry does not fit what is
@@ -99,15 +100,15 @@ func (r *Reader) Extend(c *Conversation, entries []thread.Entry, said List[core.
 	return next, nil
 }
 
-// CatchUp returns the thread as its head says, from a Conversation that is cached: it
-// reads what other processes have committed since. The cached one stays as it is for other
-// readers. If they took back a part of it, the window begins before it, and the thread is
-// read again.
+// CatchUp returns the thread in the state of its head, from a Conversation that is
+// cached: it reads the records that other processes have committed since. It does
+// not change the cached one, for other readers. If they superseded a part of it,
+// the window starts before it, and the thread is read again.
 func (r *Reader) CatchUp(ctx context.Context, at At, cached *Conversation) (*Conversation, error) {
 	if cached.Seq == at.Head.Seq {
 		return cached, nil
 	}
-	if cached.Summary.Covers() > at.Head.Summary { // what it stood for is to be read again
+	if cached.Summary.Covers() > at.Head.Summary { // the messages that it replaced are to be read again
 		return r.Read(ctx, at, at.Head.Seq)
 	}
 	entries, err := threadlog.Read(ctx, r.store, r.records, at.Key, cached.Seq+1, at.Head.Seq)
@@ -187,8 +188,8 @@ func foldTail(incarnation uint64, from snapshot, t *tail, old window.Newest) (*C
 	first, entries := t.from(from.asOf)
 	b := buildFrom(from, first-1)
 	b.c.incarnation = incarnation
-	// A value may be newer than its manifest: patches that it has already are passed
-	// over, key by key, until the fold has come to where the value is from.
+	// A value may be newer than its manifest: patches that it has already are
+	// skipped, key by key, until the fold reaches the sequence of the value.
 	from.skipUntil(&b.fold, &b.c.Seq)
 	for _, entry := range entries {
 		if b.c.Seq < from.asOf { // its state is in the snapshot

@@ -20,16 +20,16 @@ import (
 // maxSnapshotKeys bounds the snapshot that a step reads in one go.
 const maxSnapshotKeys = 1000
 
-// manifest is the payload of S#: which values the state had after a sequence,
-// and after which sequence each was stored last. The values have records of
-// their own, so that only those that change are written again.
+// manifest is the payload of S#: the values that the state had after a sequence,
+// and the sequence after which each was stored last. The values have separate
+// records, so that only those that change are written again.
 type manifest struct {
 	Run      core.ID `json:"run,omitzero"`
 	Step     int     `json:"step,omitempty"`
 	AsOf     uint64  `json:"as_of"`
 	Revision uint64  `json:"revision"`
-	// Found says that it is as the next run found the thread: the values of Run, which
-	// stood at the sequence, are left out.
+	// Found means that it is the thread as the next run found it: the values of
+	// Run, which existed at the sequence, are omitted.
 	Found bool                     `json:"found,omitempty"`
 	Keys  map[state.KeyPath]uint64 `json:"keys,omitempty"`
 }
@@ -62,13 +62,13 @@ func (s snapshot) skipUntil(f *state.Fold, seq *uint64) {
 	f.Skip = func(key state.KeyPath) bool { return *seq <= s.after[key] }
 }
 
-// readSnapshot reads the thread's stored state. It is a cache: whatever is
-// wrong with it, or missing, the log says the same, only longer. Only a newer
-// program's is an error, since its log is one, too.
+// readSnapshot reads the thread's stored state. It is a cache: if it is wrong or
+// missing, the log has the same content, only longer. Only a newer program's is an
+// error, since its log is one, too.
 //
-// The list may lag and its items be of different ages, so each value is held against the
-// manifest: an older one than the manifest says is not usable, a newer one is (see
-// skipUntil), as long as the head covers it.
+// The list may lag and its items be of different ages, so each value is compared
+// with the manifest. A value older than its entry is not usable; a newer one is
+// (see skipUntil), as long as the head covers it.
 func (r *Reader) readSnapshot(ctx context.Context, at At, seq uint64) (snapshot, error) {
 	if seq == 0 {
 		return snapshot{}, nil
@@ -92,7 +92,7 @@ func (r *Reader) readSnapshot(ctx context.Context, at At, seq uint64) (snapshot,
 		return none, r.unusable(ctx, at, err)
 	}
 	if s.AsOf > seq {
-		return none, nil // a later holder's: the next write will say that the claim is lost
+		return none, nil // a later holder's: the next write will report that the claim is lost
 	}
 	s.asOf, s.values, s.after = s.AsOf, make(map[state.KeyPath]json.RawMessage, len(s.Keys)), make(map[state.KeyPath]uint64, len(s.Keys))
 	for key, asOf := range s.Keys {
@@ -150,10 +150,11 @@ type SavedState struct {
 	turns    int // that had gone by up to it
 }
 
-// SaveState makes the records of a snapshot: values are the state after the Conversation.
-// found says that they are those that the next run has found, without the values that
-// ended with the run before it. Only keys that changed are written again: a large one that
-// stands still costs nothing. nil: there are too many keys.
+// SaveState makes the records of a snapshot: values are the state after the
+// Conversation. found means that they are those that the next run has found,
+// without the values that ended with the run before it. Only keys that changed are
+// written again: a large one that does not change costs nothing. nil: there are too
+// many keys.
 func (c *Conversation) SaveState(records thread.Records, values state.Snapshot, found bool) (*SavedState, error) {
 	s := &SavedState{turns: c.turns, manifest: manifest{
 		Run: c.Run, Step: c.Step, AsOf: c.Seq, Revision: values.Revision(), Found: found, Keys: map[state.KeyPath]uint64{},

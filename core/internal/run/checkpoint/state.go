@@ -11,8 +11,8 @@ import (
 )
 
 // maxStateTail is how many records of the log are read for a state that a stream
-// begins with. Steps store the state every so many turns, so that more lie between
-// only where it was asked for that seldom.
+// starts with. Steps store the state every so many turns, so that more records lie
+// between only if it is configured that seldom.
 const maxStateTail = 512
 
 // State returns the state of a thread as it was after a sequence of its log, which the

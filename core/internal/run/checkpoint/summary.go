@@ -25,7 +25,7 @@ func NewSummary(records thread.Records, upTo uint64, stored *thread.Summary, pay
 	return &Summary{Summary: *stored, UpTo: upTo, Schema: schema, Message: window.SummaryMessage(upTo, stored.Text)}, err
 }
 
-// Covers is the sequence that a summary is up to; 0 for nil: there is none.
+// Covers is the last sequence that a summary covers; 0 for nil.
 func (s *Summary) Covers() uint64 {
 	if s == nil {
 		return 0
@@ -33,7 +33,7 @@ func (s *Summary) Covers() uint64 {
 	return s.UpTo
 }
 
-// Shown is the summary as a model reads it; nil: there is none.
+// Shown is the summary as a model reads it; nil: no summary.
 func (s *Summary) Shown() *core.Message {
 	if s == nil {
 		return nil
@@ -41,8 +41,8 @@ func (s *Summary) Shown() *core.Message {
 	return &s.Message
 }
 
-// FindSummary reads the summary up to a sequence; nil: there is none. It may be one that
-// says why there is no text.
+// FindSummary reads the summary up to a sequence; nil: it does not exist. It may be
+// one that has a reason in place of a text.
 func (r *Reader) FindSummary(ctx context.Context, key core.ThreadKey, upTo uint64) (*Summary, error) {
 	record, ok, err := r.store.Get(ctx, key, recordname.Summary(upTo))
 	if err != nil {
@@ -73,8 +73,8 @@ func (r *Reader) ReadSummary(ctx context.Context, key core.ThreadKey, upTo uint6
 	return found, nil
 }
 
-// summaryAt returns the summary of the log up to a sequence: the one in force, or the
-// newest before it that ends no later; nil: there is none.
+// summaryAt returns the summary of the log up to a sequence: the one in force, or
+// the newest before it that ends no later; nil: no such summary.
 func (r *Reader) summaryAt(ctx context.Context, at At, seq uint64) (*Summary, error) {
 	upTo := at.Head.Summary
 	for upTo > 0 {

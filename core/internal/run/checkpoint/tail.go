@@ -30,14 +30,14 @@ const (
 // is the newest messages up to a size.
 type tail struct {
 	entries []thread.Entry // newest first
-	next    uint64         // sequence of the next older one; 0: there is none
+	next    uint64         // sequence of the next older one; 0: it is the oldest
 	settled bool           // the newest turn is in it
-	begins  uint64         // where that says that the window begins; 0: it does not say
+	begins  uint64         // the window's start in that record; 0: it has none
 	measure func(core.Message) (fits bool, room int)
 	room    int    // about how many older messages are in the window
 	inside  int    // so many entries are in the window
-	floor   uint64 // a summary stands for what is up to it; 0: there is none
-	passed  uint64 // messages from this sequence on that are still to come were taken back; 0: none
+	floor   uint64 // a summary replaces everything up to it; 0: no summary
+	passed  uint64 // messages from this sequence on that are still to come were superseded; 0: none
 }
 
 // newTail is the tail of a log that ends with a sequence, under a summary up to another.
@@ -65,9 +65,9 @@ func (t *tail) missing(asOf uint64) uint64 {
 	return min(n, t.next)
 }
 
-// add takes the next older entry. Messages that a later record took back do not
-// count for the window; their entries are kept all the same, since the state's fold
-// goes through them.
+// add takes the next older entry. Messages that a later record superseded do not
+// count for the window; their entries are kept anyway, since the state's fold goes
+// through them.
 func (t *tail) add(entry thread.Entry) {
 	seq := t.next
 	t.entries = append(t.entries, entry)

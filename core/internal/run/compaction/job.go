@@ -22,14 +22,15 @@ type job struct {
 	m      *Maker
 	key    core.ThreadKey
 	run    core.ID // whose turn asks for it
-	upTo   uint64  // 0: none is asked for
+	upTo   uint64  // 0: none is requested
 	before *checkpoint.Summary
 	said   *thread.Member // of its pool that said the turn; nil: it has none
 	agent  *registry.Resolved
 	model  *registry.BoundModel
 }
 
-// outcome is an error that is worth another try; one that no other try fixes is logged.
+// outcome is an error after which another attempt may succeed; any other error is
+// logged.
 func (j *job) outcome(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
@@ -68,7 +69,7 @@ func (j *job) find(ctx context.Context, head *thread.Head) error {
 	return nil
 }
 
-// newestTurn returns the record of the newest turn that counts; nil: there is none.
+// newestTurn returns the record of the newest turn that counts; nil: no turn.
 func (j *job) newestTurn(ctx context.Context, seq uint64) (turn *thread.Entry, err error) {
 	err = j.backwards(ctx, 1, seq, func(_ uint64, e *thread.Entry) bool {
 		if e.Message != nil && e.Message.Role == core.RoleAssistant {
@@ -79,14 +80,14 @@ func (j *job) newestTurn(ctx context.Context, seq uint64) (turn *thread.Entry, e
 	return turn, err
 }
 
-// backwardsPage is how many records are read at once where nobody knows how many are
-// needed.
+// backwardsPage is how many records are read at a time if the number of records
+// needed is unknown.
 const backwardsPage = 16
 
-// backwards hands the log's records to a function, newest first, but for those that were
-// taken back, until it returns false.
+// backwards passes the log's records to a function, newest first and without the
+// superseded ones, until it returns false.
 func (j *job) backwards(ctx context.Context, from, to uint64, each func(seq uint64, e *thread.Entry) bool) error {
-	skip := uint64(0) // records from here on were taken back; 0: none
+	skip := uint64(0) // records from here on were superseded; 0: none
 	for next := to; next >= from; {
 		first := max(from, next-min(next-1, backwardsPage-1))
 		for record, err := range j.m.o.Store.LogBackwards(ctx, j.key, first, next) {
@@ -167,8 +168,8 @@ func (j *job) memberOf(a *registry.Resolved) *registry.BoundModel {
 	return order[0]
 }
 
-// read reads the messages that the summary is made of, from its end backwards, as many
-// as the model has room for.
+// read reads the messages for the summary, from its end backwards, as many as fit
+// into the model's request.
 func (j *job) read(ctx context.Context) (window.History, error) {
 	var h window.History
 	from, room := uint64(1), j.room()
@@ -189,8 +190,8 @@ func (j *job) read(ctx context.Context) (window.History, error) {
 	return h, err
 }
 
-// put stores the summary, once: what stands there already is another's, which counts.
-// It returns the one that does.
+// put stores the summary, once: a record that exists already is another's, which
+// counts. It returns the one that does.
 func (j *job) put(ctx context.Context, made *thread.Summary) (*checkpoint.Summary, error) {
 	payload, err := j.m.o.Records.EncodeSummary(j.upTo, made)
 	if err != nil {
@@ -198,7 +199,7 @@ func (j *job) put(ctx context.Context, made *thread.Summary) (*checkpoint.Summar
 	}
 	err = j.m.o.Store.Put(ctx, j.key, store.Record{Name: recordname.Summary(j.upTo), Payload: payload})
 	if core.CodeOf(err) == core.CodeConflict {
-		return j.m.o.Reader.FindSummary(ctx, j.key, j.upTo) // it may be one that says why there is none
+		return j.m.o.Reader.FindSummary(ctx, j.key, j.upTo) // it may be one that has a reason in place of a text
 	}
 	if err != nil {
 		return nil, fmt.Errorf("put summary: %w", err)

@@ -54,11 +54,11 @@ type Maker struct{ o Options }
 // New returns a Maker.
 func New(o Options) *Maker { return &Maker{o} }
 
-// How an agent compacts that does not by agent.CompactInline, as the defaults of a policy
-// say it.
+// The compaction of an agent without agent.CompactInline, in the words of a
+// policy's defaults.
 const (
 	Off        agent.Compaction = "off"        // it does not
-	Background agent.Compaction = "background" // another process does, or the same beside the run
+	Background agent.Compaction = "background" // another process does, or the same concurrently with the run
 )
 
 // ModeOf is how an agent compacts.
@@ -69,10 +69,10 @@ func ModeOf(a *registry.Resolved) agent.Compaction {
 	return a.Spec.Context.WithDefaults().Compaction
 }
 
-// Compact makes the summary that a thread's newest turn asks for. It does nothing where
-// none is asked for, or there is one already: hints may be late, doubled or forged. It
-// holds no claim. A summary that comes to nothing is a line in the log; the error is the
-// store's, or the end of the context, and the hint is worth another try.
+// Compact makes the summary that a thread's newest turn asks for. If none is
+// requested, or it exists already, Compact does nothing: hints may be late, doubled
+// or forged. It holds no claim. A summary that fails is a line in the log. The
+// error is the store's, or the end of the context, and the hint is worth a retry.
 func (m *Maker) Compact(ctx context.Context, key core.ThreadKey) error {
 	head, err := m.o.Heads.Head(ctx, key)
 	if err != nil {
@@ -108,12 +108,12 @@ type Target struct {
 	UpTo   uint64              // sequence of the last message
 	Before *checkpoint.Summary // the one in force, after which it begins; nil: none is
 	Agent  *registry.Resolved
-	Model  *registry.BoundModel // that is asked
+	Model  *registry.BoundModel // that is called
 }
 
-// Inline makes a summary of what was said up to the target, within a step, and puts it; nil:
-// there is none, for a reason that may pass and that is logged. The one that it returns may
-// be another's, or say why there is no text.
+// Inline makes a summary of the messages up to the target, within a step, and puts
+// it; nil: no summary, for a reason that may pass and that is logged. The returned
+// one may be another's, or have a reason in place of a text.
 func (m *Maker) Inline(ctx context.Context, to Target, said window.History) (*checkpoint.Summary, error) {
 	j := &job{m: m, key: to.Key, run: to.Run, upTo: to.UpTo, before: to.Before, agent: to.Agent, model: to.Model}
 	made, err := j.summarize(ctx, said)

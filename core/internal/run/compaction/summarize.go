@@ -28,8 +28,9 @@ const (
 		"This is how the conversation went on. Write one summary of both, which replaces the first.\n\n<transcript>\n%s\n</transcript>"
 )
 
-// room is how many bytes of a conversation the model has room for, beside what else the
-// request has. A token may be a quarter fewer bytes than its model's usually are.
+// room is how many bytes of a conversation fit into the model's request, next to
+// its other parts. A token may be a quarter fewer bytes than its model's usually
+// are.
 func (j *job) room() int {
 	const frame = 1024
 	room := j.agent.Room()
@@ -40,9 +41,9 @@ func (j *job) room() int {
 	return max(tokens, frame) * 750 / cmp.Or(room.PerByte, 250)
 }
 
-// summarize asks the model for a summary of the messages. nil: there is none, for a reason
-// that may pass, and that is logged. A reason that another try would meet again stands in
-// a summary without text.
+// summarize calls the model for a summary of the messages. nil: no summary, for a
+// reason that may pass, and that is logged. A reason that another attempt would
+// meet again is in a summary without text.
 func (j *job) summarize(ctx context.Context, h window.History) (*thread.Summary, error) {
 	bill := j.m.o.Books.Run(accounting.Claim{Key: j.key, Run: j.run})
 	if why, err := j.forbidden(ctx, &bill); err != nil || why != nil {
@@ -89,8 +90,8 @@ func (j *job) summarize(ctx context.Context, h window.History) (*thread.Summary,
 	return made, nil
 }
 
-// saves reports whether a summary is so much smaller than what it stands for as the
-// agent's policy wants.
+// saves reports whether a summary is as much smaller than the messages that it
+// replaces as the agent's policy wants.
 func (j *job) saves(h window.History, text string) bool {
 	before := 0
 	if j.before != nil {
@@ -123,7 +124,7 @@ func (j *job) request(transcript string) model.Request {
 	return r
 }
 
-// call is what a model says when it is asked for a summary.
+// call is the response of a model to a request for a summary.
 type call struct {
 	j       *job
 	request model.Request
@@ -143,7 +144,7 @@ func (c *call) ask(ctx context.Context) error {
 		c.stop = ""
 		err := c.j.m.o.Circuits.Call(ctx, c.j.model, c.request, &c.spent, c)
 		c.spent.EndCall()
-		if refused := (*inference.RefusedError)(nil); errors.As(err, &refused) { // the call was not made, and nobody waits for it
+		if refused := (*inference.RefusedError)(nil); errors.As(err, &refused) { // the call was not made, and no run waits for it
 			return err
 		}
 		c.calls++
@@ -169,8 +170,8 @@ func (c *call) used() core.Usage {
 	return core.Usage{}
 }
 
-// maxSummaryPause is the longest pause between two calls: nobody waits for the summary,
-// and the invocation is billed.
+// maxSummaryPause is the longest pause between two calls: no run waits for the
+// summary, and the invocation is billed.
 const maxSummaryPause = 5 * time.Second
 
 // Hear implements inference.Listener.

@@ -18,10 +18,11 @@ type Sink func(core.Event) error
 // sink: it keeps what a model says for readers that are not the run's own client. It is
 // called in the step's goroutine and returns immediately.
 type Tap interface {
-	// Add takes an event and its position; a position of kind 0 says that it has none.
+	// Add takes an event and its position; a position of kind 0 means that it has
+	// none.
 	Add(event core.Event, at position.Position)
-	// Restart says that the next events are of another attempt at the step's inference,
-	// under the given fence: all that was added before is void.
+	// Restart announces that the next events are of another attempt at the step's
+	// inference, under the given fence: all events before are void.
 	Restart(fence uint64)
 }
 
@@ -29,13 +30,13 @@ type Tap interface {
 // It belongs to the step's goroutine, and the order of events is the order in which that
 // works: the results of tools, what they show and what the watch sees are emitted there.
 //
-// A position says where in the turn an event is as the turn will be committed, and not
-// how many events came before it: a process that replays the turn from its record gives
-// the same event the same position, however the deltas were cut. The step's number and
-// the fence of its inference are part of it: the fence tells an attempt that was lost
-// from the one that was committed, although both say things at the same places. Events
-// that exist live only (tickets, resumed calls, retries, dropped calls) have no position,
-// nor has the state as a whole.
+// A position is the place of an event in the turn as it will be committed, and not
+// the number of events before it: a process that replays the turn from its record
+// gives the same event the same position, for any cuts of the deltas. The step's
+// number and the fence of its inference are part of it: the fence tells an attempt
+// that was lost from the one that was committed, although both have events at the
+// same places. Events that exist live only (tickets, resumed calls, retries,
+// dropped calls) have no position, nor has the state as a whole.
 //
 // An Emitter must not be copied once it has emitted.
 type Emitter struct {
@@ -65,8 +66,8 @@ func (e *Emitter) Enter(step int) { e.step = step }
 // Fence is that of the inference that the events are about.
 func (e *Emitter) Fence() uint64 { return e.fence }
 
-// SetFence makes the events that follow those of an inference under a fence of which
-// nothing was emitted yet. See [Emitter.Restart] for one that has begun.
+// SetFence makes the next events those of an inference under a fence of which
+// nothing was emitted yet. See [Emitter.Restart] for one that has started.
 func (e *Emitter) SetFence(fence uint64) { e.fence = fence }
 
 // SetTap makes the tap hear of the events that follow. The emitter has none before.
@@ -94,7 +95,7 @@ func (e *Emitter) Retell(f func()) {
 	f()
 }
 
-// Attached reports whether the emitter has a sink, whatever that has answered.
+// Attached reports whether the emitter has a sink, also after the sink has failed.
 func (e *Emitter) Attached() bool { return e.sink != nil }
 
 // Told reports whether anything is done with events: by the sink, or by the tap.
@@ -148,9 +149,9 @@ func (e *Emitter) Emit(event core.Event) {
 	e.EmitAt(event, block, 0)
 }
 
-// EmitAt emits an event that ends at a byte of a block of the step's turn. Calls are
-// blocks after those of the turn's content, and what comes of the turn as a whole is
-// after the last call.
+// EmitAt emits an event that ends at a byte of a block of the step's turn. Calls
+// are blocks after those of the turn's content, and events about the turn as a
+// whole are after the last call.
 func (e *Emitter) EmitAt(event core.Event, block, end int) {
 	if !e.Told() {
 		return // most background runs have no reader: no position is made for none
@@ -197,8 +198,8 @@ func (e *Emitter) place(p position.Position) string {
 // piece is how much memory positions take in one go, in bytes: those of some ten events.
 const piece = 1 << 9
 
-// send calls the sink, and waits for it. Whoever cuts a stream from the events numbers
-// them, and gives those a time that are not of a record: they happen now.
+// send calls the sink, and waits for it. Code that makes a stream of the events
+// numbers them, and gives a time to those without a record: they happen now.
 func (e *Emitter) send(event core.Event, position string) {
 	event.RunID, event.Step, event.Position = e.run, e.step, position
 	e.err = e.sink(event)
@@ -216,9 +217,9 @@ func (e *Emitter) Complete(turn *core.Message, took int64) {
 	e.EmitAt(completeEvent(turn, took), len(turn.Content)+len(turn.ToolCalls), 0)
 }
 
-// InferenceFailed announces that the model has failed for good in a step of a run that
-// goes on nevertheless. It takes the place of inference_complete, at the first block of
-// the step. turn is the id that the turn would have had.
+// InferenceFailed announces that the model has failed permanently in a step of a
+// run that continues nevertheless. It takes the place of inference_complete, at the
+// first block of the step. turn is the id that the turn would have had.
 func (e *Emitter) InferenceFailed(turn string, f *thread.Failure) {
 	e.EmitAt(core.Event{Type: core.EventInferenceFailed, Time: core.Millis(f.At), MessageID: turn, Failed: f.Calls, Reason: f.Kind}, 0, 0)
 }
@@ -238,13 +239,13 @@ func (e *Emitter) ResultUnplaced(entry *thread.Entry) {
 	}
 }
 
-// Suspended announces a ticket. It has no place: the ticket stands until it is decided,
-// and whoever connects until then is shown it.
+// Suspended announces a ticket. It has no place: the ticket exists until it is
+// decided, and every client that connects until then receives it.
 func (e *Emitter) Suspended(t core.Ticket) { e.EmitUnplaced(suspendedEvent(t)) }
 
-// Resumed announces that the run resumes a call whose ticket was decided; nothing is
-// announced of an undecided one. It has no place: the result that follows says which
-// decision it came after.
+// Resumed announces that the run resumes a call whose ticket was decided; for an
+// undecided one it emits nothing. It has no place: the result that follows names
+// the decision that it came after.
 func (e *Emitter) Resumed(t *core.Ticket) {
 	if e.sink != nil && t.Decision != nil {
 		e.EmitUnplaced(resumedEvent(t))

@@ -10,7 +10,7 @@ import (
 // Events that a live stream and a replay make of the same values. Each is made here,
 // once, so that the two say the same, byte for byte.
 
-// readyEvent says that the arguments of call i of a turn are complete.
+// readyEvent announces that the arguments of call i of a turn are complete.
 func readyEvent(turn *core.Message, i int) core.Event {
 	call := &turn.ToolCalls[i]
 	return core.Event{
@@ -19,7 +19,7 @@ func readyEvent(turn *core.Message, i int) core.Event {
 	}
 }
 
-// completeEvent says that the model has said its turn, and how long that took, in
+// completeEvent announces that the turn is complete, with the time that it took, in
 // milliseconds.
 func completeEvent(turn *core.Message, took int64) core.Event {
 	return core.Event{
@@ -61,7 +61,8 @@ func resumedEvent(t *core.Ticket) core.Event {
 	}
 }
 
-// errorEvent says what a run ends with. A termination's detail is for clients already.
+// errorEvent has the error that a run ends with. A termination's detail is for
+// clients already.
 func errorEvent(t *core.Termination, at int64) core.Event {
 	text := t.Detail
 	if text == "" {

@@ -7,9 +7,9 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
-// Replayer makes the events of one run from its committed records: what a client that
-// comes late, or to another process, is shown. Text comes in one delta per block. Of an
-// open round it shows what the head has of it already.
+// Replayer makes the events of one run from its committed records, for a client
+// that comes late, or to another process. Text comes in one delta per block. For an
+// open round it emits the calls and results that the head has already.
 //
 // Its positions are those of the live stream, made by the same [Emitter] from the same
 // places: a client that has seen a part of the stream, live or replayed, resumes after it
@@ -68,7 +68,8 @@ func (r *Replayer) Add(entry thread.Entry) error {
 		r.turn, r.open, r.said = m, len(m.ToolCalls), 0
 		r.replayTurn(&entry)
 	case m.Role == core.RoleTool:
-		// The log has results in call order, so that the open calls say which it is.
+		// The log has results in call order, so that the open calls determine the
+		// index.
 		index := 0
 		if r.turn != nil {
 			index = len(r.turn.Content) + len(r.turn.ToolCalls) - r.open
@@ -122,10 +123,10 @@ func (r *Replayer) State(document json.RawMessage, revision uint64) error {
 }
 
 // Early emits the result of call i of the last turn, which the head marks done
-// while others of its round are open. behind says that an earlier call is open: then
-// the event has no position, so that a client which reconnects, and says what it has
-// seen, is given the event again. Add emits it once more when the log comes to it. The
-// error is as for Add.
+// while others of its round are open. If behind is set, an earlier call is open:
+// then the event has no position, so that a client which reconnects with its last
+// position receives the event again. Add emits it once more when the log has it.
+// The error is as for Add.
 func (r *Replayer) Early(i int, entry thread.Entry, behind bool) error {
 	if entry.Message == nil || entry.Message.ToolResult == nil || r.turn == nil {
 		return r.events.err

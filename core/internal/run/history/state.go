@@ -10,9 +10,10 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 )
 
-// What a client is shown of the state: patches at the places of the records that hold
-// them, and all of it without a place, where a stream begins and after a step that has
-// changed it. A client that applies the patches to the whole has the committed state.
+// The state as clients see it: patches at the places of the records that hold them,
+// and all of it without a place, where a stream starts and after a step that has
+// changed it. A client that applies the patches to the whole has the committed
+// state.
 
 // runtimeKeys begin the names of the runtime's own keys, which mean nothing to a client.
 const runtimeKeys = "reveille."
@@ -32,9 +33,9 @@ const (
 	maxShown      = 1 << 20
 )
 
-// Shown returns the state as clients are shown it; nil: it is too large for that, over 1
-// MiB, or over 64 KiB where known says that the client has a state that the patches since
-// have led here. empty is as of [state.Snapshot.Document].
+// Shown returns the state as clients see it; nil: it is too large for that, over 1
+// MiB, or over 64 KiB where known reports that the client has a state that the
+// patches since have led here. empty is as of [state.Snapshot.Document].
 func Shown(now state.Snapshot, known bool) (document json.RawMessage, empty bool) {
 	most := maxShown
 	if known {

@@ -7,7 +7,7 @@ import (
 
 // callBuilder collects the arguments of one call. They are shown as they will be
 // stored, compact, and judged as they were sent: whether a text is JSON must not
-// depend on what was left out of it.
+// depend on omitted blanks.
 type callBuilder struct {
 	index     int // the provider's
 	id, name  string
@@ -17,8 +17,8 @@ type callBuilder struct {
 }
 
 // compactor drops the blanks between the tokens of a JSON text that comes in
-// pieces: what is stored has none, and positions count its bytes. A piece may end
-// anywhere, within a string or behind a backslash, hence the two flags.
+// pieces: the stored text has none, and positions count its bytes. A piece may end
+// anywhere, within a string or after a backslash, hence the two flags.
 type compactor struct {
 	kept            strings.Builder
 	quoted, escaped bool
@@ -53,9 +53,10 @@ func (c *callBuilder) complete() bool {
 	return strings.HasPrefix(text, "{") && json.Valid([]byte(text))
 }
 
-// whole returns the arguments as they are stored: what is no JSON as a JSON
-// string, which no schema of an object accepts, and nothing as an empty object, unless
-// the turn was cut off where they may have been on their way.
+// whole returns the arguments as they are stored. Arguments that are not JSON
+// become a JSON string, which no schema of an object accepts. Missing arguments
+// become an empty object, unless the turn was cut off where they may have been on
+// their way.
 func (c *callBuilder) whole(cut bool) json.RawMessage {
 	text := c.arguments.kept.String()
 	switch {

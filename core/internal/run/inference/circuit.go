@@ -22,14 +22,14 @@ import (
 // It is safe for concurrent use once Env is set.
 type Circuits struct {
 	Env *env.Env
-	// Off says that all calls are made and that none counts, as in a replay of recorded
-	// runs.
+	// Off means that all calls are made and that none counts, as in a replay of
+	// recorded runs.
 	Off bool
 
 	breakers breaker.Breakers
 }
 
-// Listener hears what comes of a call, in the goroutine that makes it.
+// Listener receives the output of a call, in the goroutine that makes it.
 type Listener interface {
 	// Hear takes what the model says; an error ends the call with it.
 	Hear(d model.Delta) error
@@ -53,10 +53,10 @@ func circuitOf(m *registry.BoundModel, name string) breaker.CircuitName {
 	return breaker.CircuitName{Provider: m.Provider, Model: name}
 }
 
-// Call makes one call of a model, if its circuit lets it, and tells the circuit what came
-// of it. The error is a *[RefusedError] when the call was not made, errTruncated when
-// the stream ended without a stop, or the provider's. spent counts the call before it is
-// made.
+// Call makes one call of a model, if its circuit lets it, and reports the outcome
+// to the circuit. The error is a *[RefusedError] when the call was not made,
+// errTruncated when the stream ended without a stop, or the provider's. spent
+// counts the call before it is made.
 func (c *Circuits) Call(ctx context.Context, m *registry.BoundModel, request model.Request, spent *accounting.Spent, to Listener) error {
 	if c.Off {
 		return c.stream(ctx, m, request, spent, to)
@@ -78,7 +78,7 @@ func (c *Circuits) Call(ctx context.Context, m *registry.BoundModel, request mod
 // outcomeOf is what a call says about its model.
 func outcomeOf(ctx context.Context, err error) breaker.CallOutcome {
 	switch {
-	case ctx.Err() != nil: // whatever it says, nobody waited for it
+	case ctx.Err() != nil: // the error does not matter: no step waits for the call
 		return breaker.CallVoid
 	case err == nil:
 		return breaker.CallSucceeded
@@ -88,8 +88,8 @@ func outcomeOf(ctx context.Context, err error) breaker.CallOutcome {
 	return breaker.CallVoid
 }
 
-// stream makes the call. It runs in this goroutine, so that a delta is heard before the
-// next one is asked for; a panic of the adapter is an error like any other.
+// stream makes the call. It runs in this goroutine, so that a delta is heard before
+// the next one is read; a panic of the adapter is an error like any other.
 func (c *Circuits) stream(ctx context.Context, m *registry.BoundModel, request model.Request, spent *accounting.Spent, to Listener) error {
 	done := c.Env.Reach(point.Model)
 	began := c.Env.Now()
@@ -116,8 +116,8 @@ func (c *Circuits) stream(ctx context.Context, m *registry.BoundModel, request m
 	return err
 }
 
-// counted is what a provider says that it has counted: what is below zero is no count,
-// and would give a token budget back.
+// counted is the provider's count: a number below zero is not a count, and would
+// refund a token budget.
 func counted(u core.Usage) core.Usage {
 	return core.Usage{
 		Input: max(u.Input, 0), Output: max(u.Output, 0), CacheRead: max(u.CacheRead, 0),

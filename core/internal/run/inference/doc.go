@@ -1,23 +1,24 @@
-// Package inference calls a model until it has said a whole turn.
+// Package inference calls a model until its turn is complete.
 //
 //   - [Circuits] make single calls of models, each if the model's circuit lets it.
-//   - A [Turn] collects what the model says in a step, emits it, and makes the calls: a
-//     call that fails is made again, of the same model or of another member of the agent's
-//     pool, here or by another delivery of the run.
+//   - A [Turn] collects the model's output in a step, emits it, and makes the
+//     calls: a call that fails is repeated, with the same model or another member
+//     of the agent's pool, here or in another delivery of the run.
 //
-// What must hold:
+// These rules must hold:
 //
-//   - No byte that a client was shown is sent again, see speech.cut: the next call resumes
-//     after the text that stands, and the turn is what all calls have said together.
+//   - No byte that a client has seen is sent again, see speech.cut: the next call
+//     resumes after the remaining text, and the turn is the output of all calls
+//     together.
 //   - Positions are those of the turn as it will be committed.
-//   - Each failed call counts before it is decided what follows, so that a step which
-//     crashes or is given back never makes more calls than its agent allows.
-//   - What is the same in every process follows from the log (whose turn it is in a pool),
-//     and what is not (circuits, the failures of this step) decides nothing that is stored
-//     but in the record of the turn itself.
+//   - Each failed call counts before the next action is decided, so that a step
+//     which crashes or is released never makes more calls than its agent allows.
+//   - Values that are the same in every process follow from the log (the next
+//     member of a pool). Values that are not (circuits, the failures of this step)
+//     decide nothing that is stored but in the record of the turn itself.
 //
-// The package has no store and no agent code but the adapter of the model. What it needs of
-// its step are two ports: [Prompt] makes the requests, [Claim] has the claim and the
-// conversation. Errors say what becomes of the run: [RetryError], [EndError], or what the
-// ports have returned.
+// The package has no store and no agent code but the adapter of the model. It needs
+// two ports of its step: [Prompt] makes the requests, [Claim] has the claim and the
+// conversation. Errors decide the fate of the run: [RetryError], [EndError], or an
+// error of the ports.
 package inference

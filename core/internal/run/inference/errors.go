@@ -15,7 +15,7 @@ type RetryError struct {
 	Cause error
 }
 
-// Error says what failed.
+// Error implements error with the text of the cause.
 func (r *RetryError) Error() string { return "inference: " + r.Cause.Error() }
 
 // Unwrap returns the failure.

@@ -13,12 +13,12 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// How a run chooses among the members of its agent's pool. What must be the same in every
-// process follows from the log: the thread goes on with the member that said its last
-// turn, as long as that one's prompt cache is warm, and then with its home; and it counts
-// the switches. Why a member is left, its failures and its circuit, is what this
-// process meets. A step tries each member once, until it has to wait for them all; those
-// that failed for good it does not try again.
+// How a run chooses among the members of its agent's pool. Values that must be the
+// same in every process follow from the log: the thread continues with the member of
+// its last turn, as long as that member's prompt cache is warm, and then with its
+// home; and it counts the switches. The reason to leave a member, its failures and
+// its circuit, belong to this process. A step tries each member once, until it has to
+// wait for them all; it does not retry those that failed permanently.
 
 // reasonOpen is why a member is left whose circuit is open; other reasons are kinds of
 // failures.
@@ -40,7 +40,7 @@ type leftMember struct {
 	member *registry.BoundModel
 	kind   model.ErrorKind // of its failure, or reasonOpen
 	asked  time.Duration   // its provider asks for such a wait; 0: for none
-	waits  bool            // another call may fare better, behind a wait that is no longer than is waited
+	waits  bool            // another call may succeed after a pause, which is within the longest allowed
 }
 
 // choose finds the member that a step begins with; nil: the agent has one model.
@@ -63,7 +63,7 @@ func choose(step *Step, from *Start) *choice {
 	return c
 }
 
-// play goes on as a record says, and leaves nobody.
+// play follows a record, and leaves no member.
 func (c *choice) play(recorded *thread.Member, pool *registry.Pool) {
 	c.rules = agent.PoolSwitch{OnQuota: new(false), OnCircuitOpen: new(false)}
 	if recorded == nil {
@@ -75,7 +75,7 @@ func (c *choice) play(recorded *thread.Member, pool *registry.Pool) {
 	}
 }
 
-// stands is what a record says of a turn that a member has said; nil: there is no pool.
+// stands is the record of a turn of a member; nil: no pool.
 func (c *choice) stands(said *registry.BoundModel) *thread.Member {
 	if c == nil {
 		return nil
@@ -83,7 +83,7 @@ func (c *choice) stands(said *registry.BoundModel) *thread.Member {
 	return &thread.Member{Pool: c.id, Model: said.ID, Switches: c.switches}
 }
 
-// failed is what the record of a failed inference says: nobody has said anything.
+// failed is the record of a failed inference, which no member has answered.
 func (c *choice) failed() *thread.Member {
 	if c == nil {
 		return nil
@@ -91,8 +91,8 @@ func (c *choice) failed() *thread.Member {
 	return c.stands(c.stood)
 }
 
-// has reports whether the step has left the member since it had to pause, or before for
-// good.
+// has reports whether the step has left the member since it had to pause, or before
+// permanently.
 func (c *choice) has(m *registry.BoundModel) bool {
 	for i := range c.left {
 		if l := &c.left[i]; l.member == m && (i >= c.paused || !l.waits) {
@@ -108,7 +108,7 @@ func (c *choice) switchedOut() bool {
 	return most > 0 && c.switches >= most
 }
 
-// nextMember is who takes the place of the one that is asked; nil: nobody is left, or the
+// nextMember is the successor of the current member; nil: no member remains, or the
 // pool has switched as often as it may.
 func (t *Turn) nextMember() *registry.BoundModel {
 	c := t.pool
@@ -123,10 +123,10 @@ func (t *Turn) nextMember() *registry.BoundModel {
 	return nil
 }
 
-// memberToWaitFor is the member that the step goes back to behind a pause, where the one
-// that is asked has failed for good: of those that it has left since the last pause, and
-// that may fare better, the first whose provider asks for the shortest wait. nil: there is
-// none, or the pool has switched as often as it may.
+// memberToWaitFor is the member that the step returns to after a pause, if the
+// current one has failed permanently: of those that it has left since the last pause,
+// and that may succeed, the first whose provider asks for the shortest wait. nil: no
+// such member, or the pool has switched as often as it may.
 func (t *Turn) memberToWaitFor() (back *leftMember) {
 	c := t.pool
 	if c.switchedOut() {
@@ -140,8 +140,8 @@ func (t *Turn) memberToWaitFor() (back *leftMember) {
 	return back
 }
 
-// soonest is when the first circuit of the pool lets a call through, if all that the pool
-// may still turn to refuse them; else that of the member which is asked, for so long.
+// soonest is when the first circuit of the pool lets a call through, if all that the
+// pool may still turn to refuse them; else that of the current member, for so long.
 func (t *Turn) soonest(wait time.Duration) time.Duration {
 	c := t.pool
 	if c.switchedOut() {
@@ -164,8 +164,8 @@ func (t *Turn) switches(err error, kind model.ErrorKind, asked time.Duration) bo
 	return t.pool.rules.Leaves(kind, asked) || open && t.pool.rules.LeavesOpen()
 }
 
-// turnTo makes another member the one that is asked, which resumes where the turn stands.
-// What it costs is the member's own from here on.
+// turnTo makes another member the current one, which resumes at the present place of
+// the turn. Later costs are that member's.
 func (t *Turn) turnTo(ctx context.Context, next *registry.BoundModel, reason model.ErrorKind, cause error) {
 	c := t.pool
 	from, left := t.model, leftMember{member: t.model, kind: reason}

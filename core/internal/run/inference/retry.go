@@ -21,13 +21,13 @@ const (
 	maxRetryAfter = 5 * time.Minute // the longest pause that a provider may ask for
 )
 
-// A failed call is made again by the same step while somebody waits for its
-// words and the pause is short, unless the step's time would hardly suffice. All
-// other pauses are waited for in the mailbox, at no cost: the claim is free, and
-// a process that stops meanwhile loses nothing.
+// The same step repeats a failed call while a client waits for its words and the
+// pause is short, unless the step's time would hardly suffice. All other pauses are
+// waited for in the mailbox, at no cost: the claim is free, and a process that
+// stops in that time loses nothing.
 const (
 	maxPause = 2 * time.Second
-	callTime = 10 * time.Second // of the step, behind the pause
+	callTime = 10 * time.Second // of the step, after the pause
 )
 
 // modelCalls is how often the step may call its model over all its deliveries
@@ -41,15 +41,15 @@ func callsSoFar(failed, lost, allowed uint8) uint8 {
 	return max(failed, uint8(min(int(failed)+int(lost), int(allowed)-1)))
 }
 
-// callFailed decides what a failed model call comes to. Without an error the
-// turn is whole, or the pause is over and the next call goes on where this one
-// has left the turn.
+// callFailed decides the next action after a failed model call. Without an error
+// the turn is whole, or the pause is over and the next call continues where this
+// one has left the turn.
 func (t *Turn) callFailed(ctx context.Context, err error) error {
 	if errors.Is(err, thread.ErrClosing) { // the run was ended under the model, as a replay's is
 		return err
 	}
 	t.broken = true
-	t.failed++ // counted before anything else: whichever way the step goes on, the nack has it
+	t.failed++ // counted before anything else: the nack has it on every further way of the step
 	kind, asked := Classify(err)
 	if Passing(err) && t.speech.whole() {
 		t.step.Claim.Warn(ctx, "model call failed behind a whole turn, which stands", "kind", kind, "failed", t.failed, "error", err)
@@ -87,15 +87,15 @@ func (t *Turn) callFailed(ctx context.Context, err error) error {
 	if err := t.cutPieces(ctx); err != nil {
 		return err
 	}
-	if leaves { // nobody was left: behind the pause each may be tried again
+	if leaves { // no member remained: after the pause each may be tried again
 		t.pool.paused = len(t.pool.left)
 	}
 	return t.env().Sleep(ctx, wait)
 }
 
-// goElsewhere goes on with another member of the pool, at once, whoever listens: there is
-// nothing to wait for. Only where the step's time would hardly suffice another delivery
-// tries them anew.
+// goElsewhere continues with another member of the pool, immediately, with or
+// without a listener: there is nothing to wait for. Only if the step's time would
+// hardly suffice, another delivery tries the members again.
 func (t *Turn) goElsewhere(ctx context.Context, next *registry.BoundModel, kind model.ErrorKind, err error) error {
 	if !t.timely(0) {
 		return &RetryError{0, err}
@@ -107,8 +107,8 @@ func (t *Turn) goElsewhere(ctx context.Context, next *registry.BoundModel, kind 
 	return nil
 }
 
-// goBack waits for a member that was left before, since the one that is asked has failed
-// for good and nobody else is left.
+// goBack waits for a member that was left before, since the current one has failed
+// permanently and no other remains.
 func (t *Turn) goBack(ctx context.Context, back *leftMember, kind model.ErrorKind, err error) error {
 	wait := max(t.env().Jitter(Pause(t.step.Agent.Spec.Retry, back.kind, t.failed)), back.asked, t.step.Circuits.Wait(back.member, back.member.Name))
 	t.step.Claim.Warn(ctx, "model call failed for good, and a member of the pool that was left is asked again", "kind", kind, "member", back.member.ID, "wait", wait, "failed", t.failed, "error", err)
@@ -124,10 +124,10 @@ func (t *Turn) goBack(ctx context.Context, back *leftMember, kind model.ErrorKin
 	return t.env().Sleep(ctx, wait)
 }
 
-// overflowed goes on behind a request that the provider has refused as too long: once
-// in a delivery the model is shown less, and called again at once, whatever calls the
-// step has left. The refusal counts among them, so that a step which crashes at this
-// again and again comes to an end.
+// overflowed continues after a request that the provider has refused as too long.
+// Once in a delivery the model sees less, and is called again immediately, even if
+// no calls of the step remain. The refusal counts among them, so that a step which
+// crashes here again and again ends.
 func (t *Turn) overflowed(ctx context.Context, err error) error {
 	if t.shortened {
 		return &EndError{Code: "context_overflow", Cause: err}
@@ -148,15 +148,15 @@ func (t *Turn) stays(wait time.Duration) bool {
 	return wait <= maxPause && t.step.Events.Listened() && t.timely(wait)
 }
 
-// timely reports whether the step has time for a call behind a pause.
+// timely reports whether the step has time for a call after a pause.
 func (t *Turn) timely(wait time.Duration) bool {
 	return t.step.Until.IsZero() || !t.env().Now().Add(wait+callTime).After(t.step.Until)
 }
 
-// cutPieces takes from the turn what a failed call has left in pieces. Clients hold
-// positions of dropped calls and echoes, at which the committed turn will have something
-// else: what follows is emitted under the next fence, so that a client that
-// reconnects there is told that the step was restarted.
+// cutPieces removes from the turn the pieces that a failed call has left. Clients
+// hold positions of dropped calls and echoes, at which the committed turn will have
+// other content. Later events are therefore emitted under the next fence, so that a
+// client that reconnects there learns that the step was restarted.
 func (t *Turn) cutPieces(ctx context.Context) error {
 	t.spent.EndCall()
 	if !t.speech.cut() {

@@ -21,7 +21,7 @@ type speech struct {
 	run    core.ID
 	step   int
 	id     string // of the message that the turn will be
-	origin string // of the model that is asked: its echoes go to no other one
+	origin string // of the current model: no other model receives its echoes
 
 	blocks  []core.Block    // closed: their bytes and indexes are fixed
 	text    strings.Builder // of the open block
@@ -36,8 +36,8 @@ type speech struct {
 	answer    int
 }
 
-// add takes a delta of the model. What makes no sense is an error of the call, and
-// the call is made again: a turn of which a part is missing must not be stored.
+// add takes a delta of the model. An invalid delta is an error of the call, and the
+// call is repeated: a turn of which a part is missing must not be stored.
 func (s *speech) add(d model.Delta) error {
 	if s.stop != "" && d.Type != model.DeltaUsage && d.Type != model.DeltaStop {
 		return fmt.Errorf("model sent a delta of type %d after its stop", d.Type)
@@ -47,8 +47,8 @@ func (s *speech) add(d model.Delta) error {
 		s.say(core.BlockText, core.EventTextDelta, d.Text)
 	case model.DeltaReasoning:
 		s.say(core.BlockReasoning, core.EventReasoningDelta, d.Text)
-		// An echo (a provider's signature over its reasoning) ends the block that it is
-		// for, and is given back to no other model than the one that made it.
+		// An echo (a provider's signature over its reasoning) ends its block, and
+		// returns to no other model than the one that made it.
 		if d.Echo != nil {
 			s.endBlock()
 			s.blocks[len(s.blocks)-1].Echo = d.Echo
@@ -57,7 +57,7 @@ func (s *speech) add(d model.Delta) error {
 		}
 	case model.DeltaToolStart:
 		if s.answering = s.answers(d); s.answering {
-			s.endBlock() // the answer is a block of its own, behind what was said before
+			s.endBlock() // the answer is a separate block, after the earlier ones
 			s.answered, s.answer = true, d.Index
 			return nil
 		}
@@ -145,7 +145,8 @@ func (s *speech) taken(id string) bool {
 	return s.known.Taken(id)
 }
 
-// find returns the newest call of the provider's index: some give all the same.
+// find returns the newest call of the provider's index: some providers use it
+// twice.
 func (s *speech) find(index int) int {
 	for i := len(s.calls) - 1; i >= 0; i-- {
 		if s.calls[i].index == index {
@@ -194,13 +195,13 @@ func (s *speech) whole() bool {
 	return s.stop != "" || slices.ContainsFunc(s.calls, (*callBuilder).complete)
 }
 
-// cut leaves what stands of the turn when a call of the model has failed, so that
-// no byte of it is ever sent again:
+// cut keeps the usable part of the turn when a call of the model has failed, so
+// that no byte of it is ever sent again:
 //
 //   - a complete tool call, and the turn ends with those that are;
-//   - text: its block stays open, and the next call goes on from it;
+//   - text: its block stays open, and the next call continues from it;
 //   - reasoning, as it was shown. Its block is closed, since an echo that the next
-//     call brings belongs to that call's reasoning alone. Where no text stands the
+//     call brings belongs to that call's reasoning alone. If there is no text, the
 //     next call knows nothing of it, so that its own echo goes as well.
 //
 // A call whose arguments are cut off is dropped and announced as cancelled.
@@ -222,8 +223,9 @@ func (s *speech) cut() (dropped bool) {
 		s.stop = core.StopToolUse
 		return dropped
 	}
-	// The next call sees what stands as a message of its own, cutOff, and adds to the
-	// same builder: its first byte comes right behind the last one that was shown.
+	// The next call sees the remaining text as a separate message, cutOff, and adds
+	// to the same builder: its first byte comes right after the last one that was
+	// shown.
 	last := len(s.blocks) - 1
 	switch {
 	case s.kind == core.BlockReasoning && s.text.Len() > 0:
@@ -245,8 +247,8 @@ func (s *speech) cut() (dropped bool) {
 }
 
 // cutOff is the part of the turn that a failed call has left, as the message that
-// the next one goes on from; false when no text stands. Reasoning without its echo
-// is left out: no provider takes half a thought back.
+// the next one continues from; false if there is no text. Reasoning without its
+// echo is omitted: no provider accepts half a thought.
 func (s *speech) cutOff(model string) (core.Message, bool) {
 	if s.said() == "" {
 		return core.Message{}, false
@@ -263,8 +265,8 @@ func (s *speech) cutOff(model string) (core.Message, bool) {
 	return m, true
 }
 
-// retell emits what stands of the turn again, for readers of its new attempt. began is when
-// the step began, unix milliseconds.
+// retell emits the remaining part of the turn again, for readers of its new
+// attempt. began is when the step started, unix milliseconds.
 func (s *speech) retell(began int64) {
 	s.events.Emit(core.Event{Type: core.EventStepStart, Time: core.Millis(began), MessageID: s.id})
 	for i, b := range s.blocks {
@@ -294,14 +296,15 @@ func (s *speech) emitBlock(kind core.BlockType, text string, block int) {
 	}
 }
 
-// answers reports whether a call is the answer: what the model says next is its text. A
-// call beside others is none.
+// answers reports whether a call is the answer: the model's next words are its
+// text. A call among others is not the answer.
 func (s *speech) answers(d model.Delta) bool {
 	return d.Name == finalanswer.Tool && s.form && len(s.calls)+len(s.dropped) == 0
 }
 
-// toolCalls returns the calls of the whole turn, which are announced when the message is
-// whole. cut says that the turn was cut off where the last one may have been on its way.
+// toolCalls returns the calls of the whole turn, which are announced when the
+// message is whole. cut means that the turn was cut off where the last one may have
+// been on its way.
 func (s *speech) toolCalls(cut bool) (calls []core.ToolCall) {
 	for i, c := range s.calls {
 		call := core.ToolCall{ID: c.id, Name: c.name, Arguments: c.whole(cut && i == len(s.calls)-1), Echo: c.echo}

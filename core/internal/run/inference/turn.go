@@ -24,14 +24,15 @@ type Prompt interface {
 	// Request returns the next request: the conversation, and after it what the turn has said
 	// so far, if a call is to resume from that.
 	Request(ctx context.Context, said ...core.Message) (model.Request, error)
-	// Shorten makes the requests that follow show less, after the provider has refused one as
-	// too long; first is the sequence from which on they show messages. ok is false when
-	// nothing is left to cut.
+	// Shorten makes the next requests show less, after the provider has refused one
+	// as too long; first is the sequence from which on they show messages. ok is
+	// false if nothing can be cut.
 	Shorten(refused *model.Request) (first uint64, ok bool)
 	// Use makes the requests that follow those of another member of the agent's pool.
 	Use(m *registry.BoundModel)
-	// Counted takes how many tokens the provider has counted for the newest request; 0: of
-	// one that resumed from what stood already, which counts for nothing.
+	// Counted takes how many tokens the provider has counted for the newest
+	// request; 0: the request resumed from existing text, and its count does not
+	// matter.
 	Counted(tokens int)
 	// Taken reports whether the conversation has a tool call of an id.
 	Taken(callID string) bool
@@ -41,7 +42,8 @@ type Prompt interface {
 type Claim interface {
 	// Refence takes the claim's next fence.
 	Refence(ctx context.Context) (fence uint64, err error)
-	// SaidAt is when the turn is complete, in unix milliseconds: it is asked when it is.
+	// SaidAt is the time when the turn is complete, in unix milliseconds; it is
+	// called at that time.
 	SaidAt() int64
 	// Warn logs what the run survives.
 	Warn(ctx context.Context, text string, attrs ...any)
@@ -66,7 +68,7 @@ type Step struct {
 type Start struct {
 	ID    string               // of the message that it will be
 	Model *registry.BoundModel // that the agent calls, if it has no pool
-	// Last is where the thread stood in a pool after its newest turn; nil: in none.
+	// Last is the thread's place in a pool after its newest turn; nil: no pool.
 	Last *checkpoint.Home
 	// Member is what a record says of the pool, if that is fixed: then the turn leaves no
 	// member; nil: nothing.
@@ -75,17 +77,18 @@ type Start struct {
 	// Failed is how many calls for the turn have failed in earlier deliveries, and Lost how
 	// many claims that made it were lost.
 	Failed, Lost uint8
-	// LastWords says that what is said may become the last message of a run that a person
-	// ends. It does not when it answers input that only the turn's own commit reads.
+	// LastWords means that the words may become the last message of a run that a
+	// person ends. They may not if they answer input that only the turn's own
+	// commit reads.
 	LastWords bool
 }
 
-// Turn is the turn that a model says in a step, in all calls of this delivery. It belongs
-// to the step's goroutine, in which the model's stream runs, and outlives the inference:
-// what was said may be a cancelled run's last message, and how often the model has failed
-// goes into the nack.
+// Turn is the turn of a model in a step, in all calls of this delivery. It belongs
+// to the step's goroutine, in which the model's stream runs, and outlives the
+// inference: its words may be a cancelled run's last message, and the number of
+// failed calls goes into the nack.
 //
-// Methods that say so may be called on a nil Turn: that of a step that has none.
+// Methods documented so may be called on a nil Turn: that of a step that has none.
 type Turn struct {
 	step      Step
 	speech    speech
@@ -93,14 +96,14 @@ type Turn struct {
 	failed    uint8            // calls for this turn, over all deliveries, those of lost claims included
 	lastWords bool
 
-	model     *registry.BoundModel // that is asked next: the agent's, or a member of its pool
-	member    *registry.BoundModel // that was asked last
+	model     *registry.BoundModel // that is called next: the agent's, or a member of its pool
+	member    *registry.BoundModel // that was called last
 	asked     model.Request        // the newest
 	pool      *choice              // nil: the agent has one model
 	continued int                  // calls that resumed after a limit of tokens
 	broken    bool                 // the newest call has failed, and did not reach a limit
 	shortened bool                 // the provider has refused the request as too long, and was shown less
-	goesOn    bool                 // the newest call resumed from what stood of the turn
+	goesOn    bool                 // the newest call resumed from the existing part of the turn
 }
 
 // New returns the turn of a step, of which nothing is said yet.
@@ -129,7 +132,7 @@ func (t *Turn) Failures() uint8 {
 	return t.failed
 }
 
-// Spent is what was asked of models for the turn in this delivery; nil on nil.
+// Spent is the usage of models for the turn in this delivery; nil on nil.
 func (t *Turn) Spent() *accounting.Spent {
 	if t == nil {
 		return nil
@@ -154,11 +157,12 @@ func (t *Turn) FailedMember() *thread.Member { return t.pool.failed() }
 // Shown reports whether something of the turn was emitted that is in no record.
 func (t *Turn) Shown() bool { return t.speech.shown() }
 
-// Void makes what was said no one's last words: its model has failed for good, and clients
-// are told that nothing of it stands.
+// Void keeps the words from becoming last words: their model has failed
+// permanently, and clients learn that the words are void.
 func (t *Turn) Void() { t.lastWords = false }
 
-// HasLastWords reports whether what was said may be the run's last message; false on nil.
+// HasLastWords reports whether the words may be the run's last message; false on
+// nil.
 func (t *Turn) HasLastWords() bool { return t != nil && t.lastWords && t.speech.said() != "" }
 
 // Words are the blocks that came so far, the open one as far as it came: at their
@@ -168,13 +172,14 @@ func (t *Turn) Words() []core.Block { return t.speech.words() }
 // env is the world of the calls.
 func (t *Turn) env() *env.Env { return t.step.Circuits.Env }
 
-// Infer calls the model until it has said a whole turn, and returns that. Deltas are emitted
-// as they come, before anything is stored: what a reader saw of a turn that is never
-// committed is announced as lost by the next attempt's fence. A call that fails is made
-// again here or by another delivery, see callFailed.
+// Infer calls the model until its turn is complete, and returns the turn. Deltas
+// are emitted as they come, before anything is stored: the next attempt's fence
+// announces that the words of a turn that is never committed are lost. A call that
+// fails is repeated here or by another delivery, see callFailed.
 //
-// When the context ends, what came is not a turn, whatever the adapter makes of it, and no
-// failed call either; it stays for the last words of a cancelled run.
+// When the context ends, the received part is not a turn, even if the adapter
+// completes it, and the call has not failed either; the part stays for the last
+// words of a cancelled run.
 //
 // The error is a *[RetryError], an *[EndError], the context's cause, or what a port has
 // returned.
@@ -233,10 +238,10 @@ func (t *Turn) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
-// request is what the model is asked for a turn: all of it, or what is missing after the
-// text that stands of it. The two differ in nothing but the two messages after the
-// conversation. A document in the provider's own form can only be asked for as a whole: it
-// is a block of its own, after the half that was shown.
+// request is the request to the model for a turn: for all of it, or for the rest
+// after the existing text. The two differ only in the two messages after the
+// conversation. A document in the provider's own form can only be requested as a
+// whole: it is a separate block, after the half that was shown.
 func (t *Turn) request(ctx context.Context) (model.Request, error) {
 	said, ok := t.speech.cutOff(t.asked.Model)
 	if ok && t.step.Agent.Spec.ResponseFormat != nil {
@@ -258,9 +263,9 @@ func (t *Turn) request(ctx context.Context) (model.Request, error) {
 	return t.step.Prompt.Request(ctx, said, note)
 }
 
-// atLimit reports whether the model has stopped at its limit of tokens with something to
-// resume from, and may resume: text, or a call that was cut off beside no complete one. A
-// turn with a complete call is left as it is.
+// atLimit reports whether the model has stopped at its limit of tokens and may
+// resume from text, or from a call that was cut off without a complete one. A turn
+// with a complete call is left as it is.
 func (t *Turn) atLimit() bool {
 	if t.step.Agent.Spec.ResponseFormat != nil { // half a document is not resumed, but said again
 		return false
@@ -274,9 +279,9 @@ func (t *Turn) atLimit() bool {
 	return !slices.ContainsFunc(t.speech.calls, (*callBuilder).complete)
 }
 
-// extend drops what the limit has cut off, so that the next call of the model resumes from
-// the text that stands. It is one turn: the same id, the same positions, and the tokens of
-// all its calls.
+// extend drops the part that the limit has cut off, so that the next call of the
+// model resumes from the remaining text. It is one turn: the same id, the same
+// positions, and the tokens of all its calls.
 func (t *Turn) extend(ctx context.Context) error {
 	t.continued++
 	t.speech.stop, t.broken = "", false
@@ -312,9 +317,9 @@ func cutShort(stop core.StopReason) bool {
 	return false
 }
 
-// noteTokens takes what the provider counts for the turn's request into its record, to
-// compare the next estimates with: of the newest call alone, and not of one that resumed
-// from what stood already, which is longer than what is estimated.
+// noteTokens takes the provider's count for the turn's request into its record, to
+// compare the next estimates with: of the newest call alone, and not of one that
+// resumed from existing text, which is longer than the estimated request.
 func (t *Turn) noteTokens() {
 	newest, _ := t.spent.Newest()
 	if newest.Input == 0 {

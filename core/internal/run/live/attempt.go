@@ -15,9 +15,9 @@ type Attempt struct {
 	Fence uint64
 }
 
-// AttemptOf returns the attempt that the claim in a head is about to make, or makes; ok is
-// false when there is none: no claim is held, the run ends, or the step's turn is in the
-// log.
+// AttemptOf returns the attempt that the claim in a head is about to make, or
+// makes. ok is false without one: no claim is held, the run ends, or the step's
+// turn is in the log.
 func AttemptOf(head thread.Head) (a Attempt, ok bool) {
 	r := &head.Run
 	if !head.Open() || head.Claim.Fence == 0 || r.Status == thread.Closing || r.Cursor == thread.CursorTools {

@@ -9,13 +9,13 @@ type Hearing struct {
 	pieces, texts int // that it has; the last piece may have grown since
 }
 
-// Hear returns what was said of an attempt after what h has, and moves h on. The events
-// have the positions that they have in the live stream. Of an attempt that is not the
-// writer's, or is not yet or no longer, it returns nothing.
+// Hear returns the words of an attempt after those that h has, and moves h on. The
+// events have the positions that they have in the live stream. For an attempt that
+// is not the writer's, or not yet or no longer, it returns nothing.
 func (w *Writer) Hear(h *Hearing) (events []core.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.attempt != h.Attempt { // it has not begun, or is over
+	if w.attempt != h.Attempt { // it has not started, or is over
 		return nil
 	}
 	for i := max(h.pieces-1, 0); i < len(w.pieces); i++ {

@@ -15,10 +15,10 @@ import (
 // readers a delay, or the holder some chunks that are not read.
 
 // MarkLife is how long a mark asks for chunks, from when it is left. A holder never
-// believes one for longer, whatever the reader's clock says.
+// accepts a longer time, despite the reader's clock.
 const MarkLife = time.Minute
 
-// Mark says that a client of another process follows a run.
+// Mark announces that a client of another process follows a run.
 type Mark struct {
 	Run   core.ID `json:"run"`
 	Until int64   `json:"until"` // unix milliseconds, by the clock of the process that follows
@@ -39,8 +39,8 @@ type Lister interface {
 	Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error)
 }
 
-// FindMark reads the mark of a thread, which may lag; the zero Mark: there is none. One that
-// cannot be decoded is an error, as is a newer program's.
+// FindMark reads the mark of a thread, which may lag; the zero Mark: no mark. One
+// that cannot be decoded is an error, as is a newer program's.
 func FindMark(ctx context.Context, lists Lister, records thread.Records, key core.ThreadKey) (mark Mark, err error) {
 	found, err := lists.Records(ctx, key, recordname.Follow, "", 1)
 	if err != nil || len(found) == 0 {
@@ -52,8 +52,8 @@ func FindMark(ctx context.Context, lists Lister, records thread.Records, key cor
 	return mark, nil
 }
 
-// Look makes the mark be read beside the step's look at the head, which does not wait for
-// that.
+// Look starts a read of the mark, concurrently with the step's look at the head,
+// which does not wait for it.
 func (w *Writer) Look() {
 	if w.asks() {
 		w.group.Go(w.heed)
@@ -87,9 +87,9 @@ func (w *Writer) looked() {
 	w.looks = false
 }
 
-// asks reports whether to read the mark, and begins a look. A mark is read where it would
-// change something, which is not so beside a tool round, whose turn is in the log, and
-// only by one look at a time.
+// asks reports whether to read the mark, and starts a look. A mark is read only if
+// it would change something, and only by one look at a time. In a tool round, whose
+// turn is in the log, it changes nothing.
 func (w *Writer) asks() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,8 +100,8 @@ func (w *Writer) asks() bool {
 	return true
 }
 
-// Follow says that a client of another process follows the run until a time, in unix
-// milliseconds, of which at most [MarkLife] from now is believed.
+// Follow records that a client of another process follows the run until a time, in
+// unix milliseconds, at most [MarkLife] from now.
 func (w *Writer) Follow(until int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -17,7 +17,7 @@ type spoken struct {
 	size  int // about, in bytes of JSON
 }
 
-// pieceSize is about what an event has besides its texts, in bytes.
+// pieceSize is about the size of an event without its texts, in bytes.
 const pieceSize = 160
 
 // put appends an event: its delta is added to that of the last piece which it continues,
@@ -38,7 +38,7 @@ func (w *Writer) put(event core.Event, at position.Position) {
 	}
 }
 
-// addPiece appends an event with a delta that is no larger than a chunk.
+// addPiece appends an event with a delta that fits into a chunk.
 func (w *Writer) addPiece(event core.Event, at position.Position, delta string, weight int) {
 	begin := len(w.texts)
 	w.texts = append(w.texts, delta...)

@@ -16,9 +16,10 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Bounds of chunks, in bytes as JSON has them. A chunk is due when it is full or its
-// first event is old enough; what has waited for a reader, or for a slow write, is stored
-// in larger ones. What is said beyond the last bound is not kept any more.
+// Bounds of chunks, in bytes as JSON has them. A chunk is due when it is full or
+// its first event is old enough; events that have waited for a reader, or for a
+// slow write, are stored in larger ones. Words after the last bound are not kept
+// any more.
 const (
 	chunkSize = 4 << 10
 	chunkTime = 500 * time.Millisecond
@@ -29,12 +30,12 @@ const (
 	chunkFailures = 3 // of writes in a row, until the attempt's rest is given up
 )
 
-// demand says when what is said is stored.
+// demand decides when the words are stored.
 type demand uint8
 
 const (
 	demandUnknown demand = iota // Start was not called yet
-	demandMarked                // while a mark stands
+	demandMarked                // while a mark is valid
 	demandAlways
 	demandNever // and it is not kept
 )
@@ -50,17 +51,18 @@ type Source struct {
 	Env     *env.Env
 	Store   Store
 	Records thread.Records
-	// Keep says that what models say is kept. Without it a Writer does nothing.
+	// Keep means that the words of models are kept. Without it a Writer does
+	// nothing.
 	Keep bool
 	// Said is called when there is something new for [Writer.Hear], in the goroutine that
 	// adds the event: it must not block. nil: no reader waits for that.
 	Said func(core.ThreadKey)
 }
 
-// Writer keeps the events of a step's inference, and stores them as long as readers of
-// other processes follow. The step's goroutine adds events, and never waits: one function
-// beside it stores them, which is started when there is something to store. What is not
-// asked for costs no write, no timer and no goroutine.
+// Writer keeps the events of a step's inference, and stores them as long as readers
+// of other processes follow. The step's goroutine adds events, and never waits: one
+// concurrent function stores them, which is started when there is something to
+// store. Events that no reader wants cost no write, no timer and no goroutine.
 //
 // The step calls Init, RunIn, Start and Err; the rest may be called from any goroutine.
 type Writer struct {
@@ -70,27 +72,27 @@ type Writer struct {
 	group  *env.Group // of the step's work
 
 	mu      sync.Mutex // guards what follows; not held over I/O
-	attempt Attempt    // zero: it has not begun
+	attempt Attempt    // zero: it has not started
 	pieces  []spoken   // all that was said, oldest first
 	texts   []byte     // their deltas
 	kept    int        // size of all of them
 	cut     int        // how many of the pieces chunks have
 	size    int        // of what no chunk has
-	since   time.Time  // when the first of that was said, step_start apart; zero: there is none
+	since   time.Time  // when the first of that was generated, step_start apart; zero: nothing yet
 	next    int        // number of the next chunk
 	writing store.Record
 	demand  demand
 	until   int64         // until when a client follows, unix milliseconds
 	mark    Mark          // the last that was seen
 	looks   bool          // a look for one is under way
-	begun   bool          // the function beside the step runs
+	begun   bool          // the concurrent function runs
 	over    bool          // nothing is kept or stored any more
 	cause   error         // why it was given up
-	changed chan struct{} // closed when there is something to look at; nil: nobody waits
+	changed chan struct{} // closed when there is something to look at; nil: no function waits
 }
 
-// Init makes the zero Writer that of a step of a run. infers says that the step may make
-// an inference; one that finds its turn in the log keeps nothing.
+// Init makes the zero Writer that of a step of a run. infers means that the step
+// may make an inference; one that finds its turn in the log keeps nothing.
 func (w *Writer) Init(source *Source, key core.ThreadKey, run core.ID, infers bool) {
 	w.source, w.key, w.run, w.over = source, key, run, !infers
 }
@@ -119,11 +121,12 @@ func (w *Writer) Start(attempt Attempt, mode agent.EventMode) bool {
 	return true
 }
 
-// Add implements history.Tap: it keeps an event of the inference. Events that say that
-// arguments or the turn are complete are left to the commit, which comes next.
+// Add implements history.Tap: it keeps an event of the inference. It skips the
+// events that announce complete arguments or a complete turn: the commit, which
+// comes next, has them.
 func (w *Writer) Add(event core.Event, at position.Position) {
 	switch event.Type {
-	case core.EventStepRestarted, // the next fence says so
+	case core.EventStepRestarted, // the next fence announces that
 		core.EventToolCallReady, core.EventInferenceComplete, core.EventInferenceFailed:
 		return
 	}
@@ -144,7 +147,7 @@ func (w *Writer) took(event core.Event, at position.Position) bool {
 		return false
 	}
 	switch event.Type {
-	case core.EventStepStart, core.EventPrefixChanged, core.EventContextCompacted, core.EventContextSkipped: // they go with what is said
+	case core.EventStepStart, core.EventPrefixChanged, core.EventContextCompacted, core.EventContextSkipped: // they go with the words
 		return false
 	}
 	first := w.since.IsZero()
@@ -160,12 +163,12 @@ func (w *Writer) took(event core.Event, at position.Position) bool {
 	return true
 }
 
-// wanted reports whether what is said is to be stored now; the caller holds mu.
+// wanted reports whether the words are to be stored now; the caller holds mu.
 func (w *Writer) wanted() bool {
 	return !w.over && (w.demand == demandAlways || w.demand == demandMarked && w.source.Env.Millis() < w.until)
 }
 
-// begin starts the function beside the step, once; the caller holds mu.
+// begin starts the concurrent function, once; the caller holds mu.
 func (w *Writer) begin() {
 	if !w.begun {
 		w.begun = true
@@ -173,7 +176,7 @@ func (w *Writer) begin() {
 	}
 }
 
-// wake ends the wait of the function beside the step; the caller holds mu.
+// wake ends the wait of the concurrent function; the caller holds mu.
 func (w *Writer) wake() {
 	if w.changed != nil {
 		close(w.changed)
@@ -220,13 +223,13 @@ func (w *Writer) pause(ctx context.Context, d time.Duration, changed <-chan stru
 	_ = w.source.Env.Wait(ctx, changed)
 }
 
-// due returns the chunk to store next, or, when there is none yet, what is closed when
-// there may be and how long to wait for that; 0: for good. None of them: nothing will be
-// stored any more.
+// due returns the chunk to store next. If there is none yet, it returns the channel
+// that is closed when there may be one, and the time to wait for that; 0: without
+// limit. None of them: nothing will be stored any more.
 func (w *Writer) due() (record store.Record, wait time.Duration, changed <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.over || w.writing.Name != "" { // what was begun is ended, also when nobody follows any more
+	if w.over || w.writing.Name != "" { // a started chunk is completed, also when no client follows any more
 		return w.writing, 0, nil
 	}
 	asked := w.wanted() && !w.since.IsZero()
@@ -308,7 +311,7 @@ func (w *Writer) giveUp(err error) {
 	w.forget()
 }
 
-// forget drops what was said; the caller holds mu.
+// forget drops the words; the caller holds mu.
 func (w *Writer) forget() {
 	w.pieces, w.texts, w.kept, w.size = nil, nil, 0, 0
 	w.cut, w.since, w.writing = 0, time.Time{}, store.Record{}
