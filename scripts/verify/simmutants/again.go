@@ -30,7 +30,7 @@ var againMutants = []mutant{
 	{
 		Name: "others come before a run that takes another up",
 		File: "core/mailbox/takeup.go",
-		Old:  "	u.in.Opening.Priority = new(uint8) // it opens first, so that no run comes between; the Key does not say so\n",
+		Old:  "	u.in.Opening.Priority = new(uint8) // it opens first, so that no run comes between; the Key does not cover it\n",
 		New:  "",
 	},
 	{
