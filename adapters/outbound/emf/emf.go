@@ -27,8 +27,8 @@ type writer struct {
 // New returns what writes the line of a stretch into a function's log: a value of
 // host.Metering.Ended, safe for concurrent use. A line that cannot be written is lost.
 //
-// The namespace of the metrics is Reveille. The dimension Model is none for a stretch that
-// called no model, and several for one that called more than one.
+// The namespace of the metrics is Reveille. The dimension Model has the value
+// none for a stretch that called no model, and several for one that called more than one.
 func New(to io.Writer) func(tenant string, r account.Record) { return (&writer{to: to}).ended }
 
 // line is one line: dimensions and metrics side by side, and what says which is which.

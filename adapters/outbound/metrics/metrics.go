@@ -14,19 +14,19 @@ import (
 	"github.com/reveille-run/reveille/core/host"
 )
 
-// Options say what a process is asked each time that the metrics are shown. What is nil
-// is not shown.
+// Options are the sources of metrics that are read each time that the metrics are shown. A
+// nil one is omitted.
 type Options struct {
 	// Queue returns how many wake-ups are ready, how many are not yet, and for how long
 	// the oldest of the ready ones has waited.
 	Queue func() (ready, delayed int, oldest time.Duration)
 	// Working is how many runs the process works on.
 	Working func() int
-	// Followers is how many streams follow a thread that others work on, or nobody.
+	// Followers is how many streams follow a thread that this process does not work on.
 	Followers func() int
 	// Waiting is how many threads wait for a person.
 	Waiting func(context.Context) (int, error)
-	// Abandoned is how many tools were left behind and still run.
+	// Abandoned is how many abandoned tools still run.
 	Abandoned func() int
 	// EffectFailures is how many effects have failed so far.
 	EffectFailures func() int64

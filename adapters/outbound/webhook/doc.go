@@ -1,7 +1,7 @@
 // Package webhook publishes announcements of runs to a web address, signed as package
-// signature says. A receiver that verifies it with the shared secret knows who sent the
-// body, and by the id what it was sent before.
+// signature describes. A receiver verifies the body with the shared secret, and drops
+// duplicates by the id. README.md describes the notifications for receivers.
 //
-// Any status of 2xx is a yes. Everything else, a redirect too, is an error, after which
-// the announcement comes again with the same id.
+// A status of 2xx is a success. Any other response, also a redirect, is an error, after
+// which the announcement is sent again with the same id.
 package webhook

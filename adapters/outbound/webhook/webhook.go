@@ -20,16 +20,16 @@ import (
 
 // Options configures a publisher. URL and one of Secret and Source are required.
 type Options struct {
-	// URL is an https address. Nothing is sent to one that is not of the public internet,
-	// whatever a name resolves to, through a proxy or after a redirect.
+	// URL is an https address. It must resolve to an address of the public internet.
+	// Nothing is sent through a proxy or after a redirect.
 	URL    string
 	Secret secret.String // see [signature.ReadKeys]
-	Source secret.Source // in its place: asked at each try
+	Source secret.Source // in place of Secret: asked at each attempt
 	// Loopback lets the URL name this machine too, by http or https, as localhost or by its
 	// address: for a host that runs here.
 	Loopback bool
-	Timeout  time.Duration // of a try; 0: 10 s
-	Env      *env.Env      // for the time of a try; nil: the system's
+	Timeout  time.Duration // of an attempt; 0: 10 s
+	Env      *env.Env      // for the time of an attempt; nil: the system's
 }
 
 // publisher implements mailbox.Publisher.
@@ -41,8 +41,8 @@ type publisher struct {
 	env    *env.Env
 }
 
-// New returns a publisher, safe for concurrent use. An address to which nothing is sent, and
-// a secret that is none, are errors of code invalid.
+// New returns a publisher, safe for concurrent use. An invalid address or secret is an error of code
+// invalid.
 func New(o Options) (mailbox.Publisher, error) {
 	client := egress.New(egress.Options{Loopback: o.Loopback, Timeout: o.Timeout})
 	u, err := url.Parse(o.URL)

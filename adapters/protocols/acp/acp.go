@@ -16,16 +16,16 @@ import (
 	"github.com/reveille-run/reveille/core/host"
 )
 
-// Options configures [Serve]. Its zero value is of use.
+// Options configures [Serve]. Every field may be zero.
 type Options struct {
-	// Identity is on whose behalf everything is done: whoever started the process. An empty
+	// Identity is the caller of every request: the user who started the process. An empty
 	// tenant is "local".
 	Identity core.Identity
 	Agent    string // that sessions talk to; empty: the default agent of the host
 	Version  string // of the program, for the client to show; empty: "dev"
-	// Kinds are what tools do, for the client's icons, by the tool's name: "read",
-	// "edit", "delete", "move", "search", "execute", "think" or "fetch". What is absent
-	// is "other".
+	// Kinds are the kinds of tools, for the client's icons, by the tool's name: "read",
+	// "edit", "delete", "move", "search", "execute", "think" or "fetch". An absent tool is
+	// "other".
 	Kinds map[string]string
 	Log   *slog.Logger // nil: slog.Default()
 }
@@ -64,12 +64,12 @@ type connection struct {
 }
 
 // Serve speaks with one client about a host until it closes its side, or ctx is done; then it
-// returns nil. What runs is given back to the queue, and a call that waits for a person
-// goes on waiting: nothing is lost. The error is that of reading in, or says that there is
-// no agent to talk to. A message of the client may have 1 MiB. Nil options are the zero ones.
+// returns nil. Open runs are released to the queue, and calls that wait for a person
+// continue to wait: nothing is lost. The error is that of reading in, or the lack of an
+// agent. A message of the client may have 1 MiB. Nil options are the zero ones.
 //
-// When ctx ends before in does, a goroutine is left that waits for in; it ends with
-// the process, or when in is closed. So it is with a client that does not read, and out.
+// If ctx ends before in does, a goroutine continues to wait for in; it ends with the
+// process, or when in is closed. The same applies to out and a client that does not read.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, h protocol.Host, o *Options) error {
 	complete, err := o.complete(h)
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/reveille-run/reveille/adapters/internal/protocol"
 )
 
-// Options configures [New]. Its zero value is of use.
+// Options configures [New]. Every field may be zero.
 type Options struct {
-	// Buffered says that the transport cannot stream: a request that starts a run queues it
-	// and gets 202 with the address of its stream.
+	// Buffered is set if the transport cannot stream: a request that starts a run then
+	// queues it and gets 202 with the address of its stream.
 	Buffered bool
 	// StreamURL is put before the path of a stream in those responses: the address of the
 	// server that can stream, or the prefix that a mux strips; empty: the path alone.
@@ -23,7 +23,7 @@ type handler struct {
 }
 
 // New returns the handler of all AI SDK routes over a host; nil options are the zero ones. It
-// is for the Mounts of package httpapi, which says who sends a request.
+// is for the Mounts of package httpapi, which identifies callers.
 func New(host protocol.Host, o *Options) http.Handler {
 	if o == nil {
 		o = &Options{}

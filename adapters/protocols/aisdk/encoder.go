@@ -380,7 +380,7 @@ func (e *encoder) forget(id string) {
 }
 
 // finishReason translates the end of a run. A run that a policy stopped after a
-// addTurn with calls, or that waits for a decision, ends as the official server's
+// turn with calls, or that waits for a decision, ends as the official server's
 // do: with the reason of its last turn.
 func finishReason(t core.TerminationType, last core.StopReason) string {
 	switch {

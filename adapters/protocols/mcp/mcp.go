@@ -17,15 +17,14 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 )
 
-// Options configures [New]. Its zero value is of use.
+// Options configures [New]. Every field may be zero.
 type Options struct {
-	// Buffered says that the transport cannot stream: a call gets its result at its end, and
-	// nothing before it.
+	// Buffered is set if the transport cannot stream: a call then gets its result at its end,
+	// and nothing before it.
 	Buffered bool
 	Log      *slog.Logger // nil: slog.Default()
-	// Wait is how long a call may take where nothing can be streamed, before it is
-	// told that its run goes on; 0: 20 s, since API Gateway gives a
-	// request 30 s.
+	// Wait is the longest time of a call if the transport cannot stream. Then the call
+	// returns that its run continues. 0: 20 s, since API Gateway gives a request 30 s.
 	Wait time.Duration
 }
 
@@ -48,10 +47,10 @@ type handler struct {
 }
 
 // New returns the handler of POST /v1/mcp over a host, whose exposed agents and tools it
-// offers; nil options are the zero ones. It is for the Mounts of package httpapi, which says
-// who sends a request. It panics when an agent or a tool is named
-// get_run, as a tool of the server's own is, and when a tool's parameters have an
-// x-mcp-header that the protocol does not allow.
+// offers; nil options are the zero ones. It is for the Mounts of package httpapi, which
+// identifies callers. It panics if an agent or a tool has the name get_run, which is a tool
+// of the server, and if a tool's parameters have an x-mcp-header that the protocol does not
+// allow.
 func New(host protocol.Host, o *Options) http.Handler {
 	if o == nil {
 		o = &Options{}

@@ -1,12 +1,11 @@
 // Package page is the page that the host shows at /: a chat with every agent, the calls
-// that wait for a person, what a run did, its state and its events. It asks nothing of
-// the host but the public routes that every client has, so that whatever it shows can be
-// had with curl too; a route that a host does not offer is a pane that it does not show.
+// that wait for a decision, and the steps, state and events of each run. It uses only the
+// public routes of the host, so that a client with curl can do the same; if a host does
+// not offer a route, the page omits its pane.
 //
-// [Before] serves its files: one document, one script, one style sheet.
-// They say nothing of a deployment and are anybody's to read. What the page then asks
-// for is authenticated like any other request: where a host wants a token, the page asks
-// the person for it.
+// [Before] serves its files: one document, one script, one style sheet. They contain
+// nothing about the deployment and are public. The requests of the page are authenticated
+// like any others: if a host requires a token, the page asks the person for it.
 //
 // The files in dist are bundled from src with the packages in packages, which are copies
 // of what their authors publish: Preact, its signals, and the lexer of marked. `make
@@ -14,9 +13,9 @@
 //
 // # Where to look
 //
-//   - The shell, and which pane is where: src/main.tsx. Which address shows what:
+//   - The shell, and the place of each pane: src/main.tsx. The address of each view:
 //     src/route.ts.
-//   - What a run's events come to, from which the chat and all panes are drawn:
-//     src/record.ts. How its stream is read, lost and found again: src/follow.ts.
+//   - The record that is made of a run's events, from which the chat and all panes are
+//     drawn: src/record.ts. How its stream is read, lost and found again: src/follow.ts.
 //   - Colours, sizes and distances: the first lines of src/style.css.
 package page

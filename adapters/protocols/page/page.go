@@ -55,9 +55,10 @@ type file struct {
 	cache        string
 }
 
-// Before returns a handler that serves the document, at / alone, and its files, in
-// folder page, to whoever asks with GET or HEAD; all else is next's. The files are compressed
-// at the first request, so that a process that shows the page to nobody pays nothing.
+// Before returns a handler that serves GET and HEAD requests for the document, at / alone,
+// and for its files, in folder page, without authentication; next serves all others. The
+// files are compressed at the first request, so that the page costs an unused process
+// nothing.
 func Before(next http.Handler) http.Handler {
 	files := sync.OnceValue(load)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -316,8 +316,8 @@ func (s *Store) Release(ctx context.Context, tenant string, r store.Use) (bool, 
 	return met == nil, nil
 }
 
-// Occupied implements [store.Backend]: the index says whom to look at. Who has no slot
-// any more leaves the index with it.
+// Occupied implements [store.Backend], by the index, which a tenant leaves with its last
+// slot.
 func (s *Store) Occupied(ctx context.Context, after string, limit int) ([]store.Occupied, error) {
 	if limit <= 0 {
 		return nil, ctx.Err()

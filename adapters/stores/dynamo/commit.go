@@ -15,8 +15,8 @@ const atOnce = 16
 
 // Commit implements [store.Backend]: the pointers side by side, then the
 // records side by side, then the head, so that it takes at most three round
-// trips. There is no transaction: it would cost twice the units, and what a
-// refused head leaves behind is invisible.
+// trips. There is no transaction: it would cost twice the units, and the
+// records of a refused head are invisible.
 //
 // When a pointer is taken, its siblings of the same call may have been stored;
 // the same goes for records.

@@ -33,8 +33,8 @@ type Store struct {
 var _ store.Backend = (*Store)(nil)
 
 // New returns a store on tables as template.yaml deploys them; for the tests of a
-// program on it package tables makes them. Whoever steps runs needs both: a run stores the
-// agent that it begins with in the second one.
+// program on it package tables makes them. A worker needs both: a run stores its agent in
+// the second one.
 func New(client *dynamodb.Client, o Options) *Store {
 	s := &Store{
 		threads: table{client, aws.String(cmp.Or(o.Table, "threads"))},

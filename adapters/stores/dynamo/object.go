@@ -17,15 +17,16 @@ import (
 // larger becomes an object. Without a bucket it is [maxPayload].
 const overflowOver = 32 << 10
 
-// Objects is a bucket; adapters/stores/s3 implements it. It must show what was put at once.
+// Objects is a bucket; adapters/stores/s3 implements it. A Get after a Put must return
+// the new object.
 type Objects interface {
 	// Put stores an object, or replaces it.
 	Put(ctx context.Context, key string, content []byte) error
-	// Get reads an object that should have at most so many bytes, and may cut a longer one
-	// off behind one more; ok is false when there is none.
+	// Get reads an object that should have at most so many bytes, and may truncate a longer
+	// one after one more byte; ok is false if the object does not exist.
 	Get(ctx context.Context, key string, most int) (content []byte, ok bool, err error)
-	// Erase deletes every object whose key begins with a prefix. When it returns nil
-	// there was a moment at which there was none.
+	// Erase deletes every object whose key begins with a prefix. When it returns nil,
+	// there was a moment without such an object.
 	Erase(ctx context.Context, prefix string) error
 }
 

@@ -170,9 +170,9 @@ func (s *Store) Overdue(ctx context.Context, shard int, until int64, after *stor
 	return list, nil
 }
 
-// NothingDue implements [store.QuietDue]: half a read unit for what else are the queries
-// of all shards. An empty page that is not the index's last, as one of several partitions
-// may have, is no answer.
+// NothingDue implements [store.QuietDue]: half a read unit in place of the queries of all
+// shards. An empty page that is not the index's last, as one of several partitions may
+// have, decides nothing.
 func (s *Store) NothingDue(ctx context.Context) (bool, error) {
 	out, err := s.threads.scan(ctx, "look whether anything is due", &dynamodb.ScanInput{IndexName: aws.String(dueIndex), Limit: aws.Int32(1)})
 	if err != nil {

@@ -46,7 +46,7 @@ func (b *Bucket) Put(ctx context.Context, key string, content []byte) error {
 }
 
 // Get reads an object that should have at most so many bytes: a longer one is cut off, but
-// not before it shows that it is longer. ok is false when there is none. A caller that may
+// not before it shows that it is longer. ok is false if it does not exist. A caller that may
 // not list the bucket gets an error instead: S3 does not tell it.
 func (b *Bucket) Get(ctx context.Context, key string, most int) (content []byte, ok bool, err error) {
 	response, err := b.service.Send(ctx, awsapi.Call{Method: http.MethodGet, Path: b.folder + key, Most: max(int64(most)+1, mostError)})
@@ -62,8 +62,8 @@ func (b *Bucket) Get(ctx context.Context, key string, most int) (content []byte,
 // atOnce is how many objects are deleted at the same time.
 const atOnce = 16
 
-// Erase deletes every object whose key begins with a prefix, and those that were put
-// meanwhile. After an error some may be left.
+// Erase deletes every object whose key begins with a prefix, also those that are put
+// until it returns. After an error some may remain.
 func (b *Bucket) Erase(ctx context.Context, prefix string) error {
 	for {
 		keys, err := b.list(ctx, prefix)

@@ -12,9 +12,9 @@ import (
 )
 
 // KeepTime fires each trigger that has a schedule at its moments until ctx is done, as
-// EventBridge Scheduler does on AWS. Two processes that come to the same moment make the
-// same event of it, so that it starts one run. A moment that is found more than a minute
-// late is not made up for.
+// EventBridge Scheduler does on AWS. Two processes make the same event
+// of a moment, so that it starts one run. A moment that is found more than a minute late is
+// skipped.
 func (s *Set) KeepTime(ctx context.Context, e *env.Env) {
 	var clocks sync.WaitGroup
 	for _, t := range s.all() {

@@ -26,14 +26,14 @@ const maxBody = 1 << 20
 
 // RouteOptions configures [Set.Routes].
 type RouteOptions struct {
-	// Next serves what is no trigger's; nil: it is not found.
+	// Next serves other paths than those of triggers; nil: they are not found.
 	Next http.Handler
 	Env  *env.Env // required
 	// Secret returns an environment variable, such as os.Getenv. Required when a
 	// trigger is of source webhook.
 	Secret func(name string) string
-	// Source opens the secret whose name a variable holds: of a trigger without a Secret
-	// WEBHOOK_SECRET_NAME, of another the one of its name with _NAME behind it. nil: there are none.
+	// Source opens the secret whose name a variable holds: WEBHOOK_SECRET_NAME, or the
+	// Secret of a trigger with the suffix _NAME. nil: no variable holds a name.
 	Source func(name string) (secret.Source, error)
 	// read takes a body apart into events, for triggers of other sources; nil: these
 	// are not found.
@@ -53,10 +53,10 @@ const nameSuffix = "_NAME"
 //
 //	POST /v1/triggers/{name}    an event for that trigger: 202 with its run
 //
-// Of a trigger of source webhook it is the real thing: whoever sends is known by the
-// signature of the body alone, so that the route stands before what authenticates
-// people. Without a right signature it is 401. Events of other sources are taken where
-// Read is given, as on the local host, to play them in.
+// For a trigger of source webhook, the signature of the body alone identifies the sender,
+// so that the route precedes the authentication of callers. A wrong signature is 401.
+// Events of other sources are accepted if Read is set, as on the local host, for test
+// events.
 //
 // The response is {"status": "queued", "runs": [{"thread_id", "run_id", "dispatch_id",
 // "duplicate"}]}, or {"status": "ignored", "runs": []} when the trigger's filter does

@@ -26,10 +26,11 @@ type Options struct {
 	}
 	// Tenant is that of triggers that name none; empty: they must.
 	Tenant string
-	// Everybody is whose every run is, whatever the triggers say: where one identity
-	// owns everything, as on the local host. nil: as they say.
-	Everybody *core.Identity
-	Logger    *slog.Logger // nil: slog.Default()
+	// Owner is the owner of every run, in place of the triggers' tenant and user: for a
+	// host on which one identity owns everything, as the local host. nil: the triggers'
+	// values apply.
+	Owner  *core.Identity
+	Logger *slog.Logger // nil: slog.Default()
 }
 
 // Set is the triggers of a deployment. It keeps nothing between events, and takes
@@ -40,12 +41,12 @@ type Set struct {
 }
 
 // New reads the triggers that a setting names and makes a set of them: those of a file, or
-// of JSON itself, which begins with a brace. Empty: there are none. The package comment has
+// of JSON itself, which begins with a brace. Empty: no triggers. The package comment has
 // the form of the JSON, of which 1 MiB is allowed.
 //
 // An unknown key, one that is given twice and a value of another type are errors with the
-// file's name, the line and the column, both from 1. Of a trigger that is wrong the error
-// says which one, which part of it, and what is allowed.
+// file's name, the line and the column, both from 1. An error in a trigger names the
+// trigger, the part, and the allowed values.
 func New(setting string, o Options) (*Set, error) {
 	triggers, err := readSetting(setting)
 	if err != nil {
@@ -84,8 +85,8 @@ func (s *Set) add(t trigger) error {
 	if t.Tenant == "" {
 		t.Tenant = s.Tenant
 	}
-	if s.Everybody != nil {
-		t.Tenant, t.User = s.Everybody.Tenant, s.Everybody.User
+	if s.Owner != nil {
+		t.Tenant, t.User = s.Owner.Tenant, s.Owner.User
 	}
 	if t.Tenant == "" {
 		return at("tenant", errors.New("is required: the deployment has no tenant of its own (REVEILLE_TENANT)"))
@@ -106,8 +107,8 @@ func (s *Set) add(t trigger) error {
 	return nil
 }
 
-// Names returns what the triggers are called, in their order, each with its source behind
-// it, such as "report (schedule)".
+// Names returns the names of the triggers, in their order, each with its source, such as
+// "report (schedule)".
 func (s *Set) Names() []string {
 	var names []string
 	for _, t := range s.all() {
@@ -138,9 +139,9 @@ func (s *Set) find(name string) (trigger, bool) {
 // Fire starts the runs that an event asks for, as package lambda and [Set.Routes] read it. It
 // returns a receipt for each trigger that took the event; those of runs that an earlier
 // delivery started are duplicates. Each trigger is tried, also when another one failed.
-// An error that the event itself causes, or what a trigger makes of it, has code
-// invalid or too_large: it will not go away. An event for a trigger that there is none
-// of, or of another source, is core.CodeNotFound.
+// If the event itself, or the text that a trigger makes of it, causes the error, the code
+// is invalid or too_large, and a retry cannot succeed. An event for an unknown trigger, or
+// for one of another source, is core.CodeNotFound.
 func (s *Set) Fire(ctx context.Context, e incoming.Event) ([]mailbox.Receipt, error) {
 	if e.ID == "" {
 		return nil, core.Errorf(core.CodeInvalid, "an event of source %s has no id", e.Source)

@@ -17,7 +17,7 @@ import (
 // somebody plays in. Every run is of the identity that every request has here.
 func (h *localHost) openTriggers(e *env.Env, s settings.Settings, log *slog.Logger) error {
 	var err error
-	h.triggers, err = rules.New(s.Triggers, rules.Options{Runtime: h.runtime, Everybody: &core.Identity{Tenant: tenant(s)}, Logger: log})
+	h.triggers, err = rules.New(s.Triggers, rules.Options{Runtime: h.runtime, Owner: &core.Identity{Tenant: tenant(s)}, Logger: log})
 	if err != nil || h.handler == nil { // without an address, schedules alone
 		return err
 	}

@@ -1,4 +1,4 @@
 // Package dynamotest is for tests of what runs on package dynamo: a [Meter] counts
-// what requests cost. It names the stored attributes for itself and not by way of
-// package dynamo, so that a change of what is stored shows here.
+// what requests cost. It has its own names of the stored attributes, not those of package
+// dynamo, so that a change of a stored attribute shows here.
 package dynamotest

@@ -16,7 +16,7 @@ import (
 // trusts an endpoint's own figures, since emulators get them wrong. It remembers
 // every item that it saw written. It is safe for concurrent use.
 //
-// What it counts:
+// It counts:
 //
 //   - A put is one write unit per started KB of the item or, if larger, of the
 //     item that it replaces. The replaced item is known when the meter saw it
@@ -31,8 +31,8 @@ import (
 //   - A read costs one unit per started 4 KB of what it returns (a query: of the
 //     sum of a page), at least one; half of that when eventually consistent.
 //
-// Refused requests (throttled, invalid) cost nothing. A try without a response is
-// not counted, although it may have been billed.
+// Refused requests (throttled, invalid) cost nothing. An attempt without a
+// response is not counted, although it may have been billed.
 //
 // It also counts the sequential round trips, since they are the latency of what
 // was metered: see [Meter.Rounds].
@@ -61,7 +61,7 @@ func (c *chain) end(place int) { c.ended = max(c.ended, place) }
 type Units struct {
 	Write float64 // WCU: one per started KB
 	Read  float64 // RRU: one per started 4 KB, strongly consistent
-	Calls int     // requests that were counted; an index write is none
+	Calls int     // counted requests, without writes of indexes
 }
 
 type itemKey struct{ pk, sk string }

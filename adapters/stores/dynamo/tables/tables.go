@@ -62,7 +62,7 @@ func configSchema(table string) *dynamodb.CreateTableInput {
 
 // Create makes the tables of these names as template.yaml deploys them, and waits until
 // they serve, a minute at most: that of threads, and that of profiles and configuration
-// snapshots; an empty name is none. A table that exists keeps its keys and indexes. The
+// snapshots; an empty name makes no table. A table that exists keeps its keys and indexes. The
 // time to live of threads is turned on where it is off, for the table may be one whose
 // making was cut short.
 func Create(ctx context.Context, client *dynamodb.Client, threads, config string) error {
