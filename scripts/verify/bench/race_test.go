@@ -13,8 +13,8 @@ func TestARoundIsReadFromWhatItPrints(t *testing.T) {
 		want       result
 		fails      bool
 	}{
-		{"go test", "goos: linux\nBenchmarkRuns/clients=1-2 \t 500\t 1632310 ns/op\t 612.6 runs/s\t 8.028 syncs/run\nPASS\n", result{612.6, 8.028}, false},
-		{"the peer", "585 runs/s 5.00 syncs/run\n", result{585, 5}, false},
+		{"go test", "goos: linux\nBenchmarkRuns/clients=1-2 \t 500\t 1632310 ns/op\t 612.6 runs/s\t 8.028 syncs/run\nPASS\n", result{runs: 612.6, syncs: 8.028}, false},
+		{"the peer", "585 runs/s 5.00 syncs/run\n", result{runs: 585, syncs: 5}, false},
 		{"no syncs", "585 runs/s\n", result{}, true},
 		{"nothing", "", result{}, true},
 	}
@@ -27,12 +27,12 @@ func TestARoundIsReadFromWhatItPrints(t *testing.T) {
 
 func TestTheRaceIsPrintedByClients(t *testing.T) {
 	var out bytes.Buffer
-	printRace(&out, []contender{{name: "ours"}, {name: "theirs"}}, []map[int]result{{1: {600, 8}, 16: {2500, 1.05}}, {1: {580, 5}, 16: {590, 5}}})
-	want := `runs of two steps, best of 3            clients   runs/s  syncs/run
-ours                                          1      600       8.00
-theirs                                        1      580       5.00
-ours                                         16     2500       1.05
-theirs                                       16      590       5.00
+	printRace(&out, []contender{{name: "ours"}, {name: "theirs"}}, []map[int]result{{1: {600, 8, 1250}, 16: {2500, 1.05, 700}}, {1: {580, 5, 2100}, 16: {590, 5, 2000}}})
+	want := `runs of two steps, best of 3            clients   runs/s  syncs/run cpu us/run
+ours                                          1      600       8.00       1250
+theirs                                        1      580       5.00       2100
+ours                                         16     2500       1.05        700
+theirs                                       16      590       5.00       2000
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -43,5 +43,15 @@ func TestAPeerThatCannotBeBuiltIsLeftOutWithOneSentence(t *testing.T) {
 	got := leftOut([]byte("\ngo: google.golang.org/adk/v2@v2.2.0: no network\nmore\n"))
 	if want := "adk-go is left out, since its module cannot be built: go: google.golang.org/adk/v2@v2.2.0: no network"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestTheBestOfTwoRounds(t *testing.T) {
+	first := result{}.better(result{600, 8, 1300})
+	if got, want := first.better(result{500, 8.1, 1200}), (result{600, 8, 1200}); got != want {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got, want := first.better(result{700, 8.1, 1400}), (result{700, 8.1, 1300}); got != want {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -53,3 +53,27 @@ func TestDecisionsHaveTheirParts(t *testing.T) {
 		t.Errorf("%d decisions, want 10 or more", len(entries))
 	}
 }
+
+// TestCostsAreThoseOfTheCostModel checks that each cost with four decimals in the decisions
+// and the comparison is one of infra/cost.md, which is generated.
+func TestCostsAreThoseOfTheCostModel(t *testing.T) {
+	documents, err := filepath.Glob(filepath.Join(root(t), "core/decisions/*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, count := read(t, "infra/cost.md"), 0
+	for _, path := range append(documents, filepath.Join(root(t), "core/comparison.md")) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cost := range regexp.MustCompile(`\b\d+\.\d{4}\b`).FindAllString(string(text), -1) {
+			if count++; !strings.Contains(known, cost) {
+				t.Errorf("%s has %s USD, which infra/cost.md does not have", filepath.Base(path), cost)
+			}
+		}
+	}
+	if count < 8 {
+		t.Errorf("%d costs are found, want 8 or more", count)
+	}
+}
