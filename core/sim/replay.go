@@ -10,26 +10,27 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Replay repeats recorded runs with the present agents: see its With. No model, tool or
-// effect runs.
+// Replay repeats recorded runs with the current agents: see [Replay.With]. No model, tool
+// or effect runs.
 type Replay struct{ agents *registry.Registry }
 
-// Repeated is the outcome of one run that was repeated.
+// Repeated is the outcome of the replay of one run.
 type Repeated struct {
-	Text    string // what is the same, differs or was not repeated, for people
-	Skipped bool   // it was not repeated
+	Text    string // what is the same, differs or was not replayed, to be read by people
+	Skipped bool   // the run was not replayed
 	Differs bool
 }
 
-// With returns a replay with the agents of the parts. What is wrong with them is an error.
+// With returns a replay with the agents of the parts. It returns an error if the parts are
+// invalid.
 func (Replay) With(parts agent.Parts) (Replay, error) {
 	agents, err := registry.New(parts)
 	return Replay{agents}, err
 }
 
-// Thread repeats the runs of a thread in the order of its log, or one of them (only; zero:
-// all). It writes nothing to the store. The error says that the thread cannot be read, with
-// core.CodeNotFound if it, or the run, does not exist.
+// Thread replays the runs of a thread in the order of its log. If only is not zero, it
+// replays that run alone. It writes nothing to the store. It returns an error if it cannot
+// read the thread, with core.CodeNotFound if the thread or the run does not exist.
 func (r Replay) Thread(ctx context.Context, from store.Backend, thread core.ThreadKey, only core.ID) ([]Repeated, error) {
 	reports, err := replay.Options{Agents: r.agents}.Thread(ctx, from, thread, only)
 	repeated := make([]Repeated, len(reports))

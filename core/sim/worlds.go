@@ -15,14 +15,15 @@ import (
 	"github.com/reveille-run/reveille/core/internal/sim"
 )
 
-// Worlds are simulated worlds by their numbers. Each kind of world comes equally often.
+// Worlds are simulated worlds, identified by number. The kinds of worlds alternate, so that
+// each occurs equally often.
 type Worlds struct {
 	First, Count int
-	// Tenants makes each a day of so many tenants; 0: worlds of all kinds.
+	// Tenants makes each world a day of that many tenants; 0: worlds of all kinds.
 	Tenants int
-	// Replayed repeats the runs of every world from their records, and not of some.
+	// Replayed replays the runs of every world from their records; false: of some worlds.
 	Replayed bool
-	// Show is how many violations are printed, and Stop ends with the first.
+	// Show is the largest number of violations to print. Stop ends at the first violation.
 	Show int
 	Stop bool
 }
@@ -48,8 +49,8 @@ func (w Worlds) kind(n int) (name, again string) {
 	return sim.KindName(n), fmt.Sprintf("%s -world %d", command, n)
 }
 
-// Trace runs the n-th world and prints what happens in it, operation by operation. It returns
-// the number of violations: the first ends the world.
+// Trace runs the n-th world and prints each of its operations. It returns the number of
+// violations, which is at most 1: the first violation ends the world.
 func (w Worlds) Trace(out io.Writer, n int) (violations int) {
 	buffered := bufio.NewWriter(out)
 	defer buffered.Flush()
@@ -69,8 +70,8 @@ func (w Worlds) Trace(out io.Writer, n int) (violations int) {
 	return 1
 }
 
-// Hashes runs the worlds on every core and prints a hash of all that happens in each, in
-// their order, and which has a violation.
+// Hashes runs the worlds on all cores of the machine. It prints for each world, in order,
+// a hash of all its operations, and its violation.
 func (w Worlds) Hashes(out io.Writer) {
 	lines := make([]string, w.Count)
 	var next atomic.Int64
@@ -86,8 +87,9 @@ func (w Worlds) Hashes(out io.Writer) {
 	}
 }
 
-// Run runs the worlds on every core. It prints the violations, what happened in all of them,
-// and, of many worlds, what happened too rarely to show anything, which is a violation, too.
+// Run runs the worlds on all cores of the machine. It prints the violations and how often
+// each fault and behaviour occurred. With many worlds it also reports, as a violation, each
+// behaviour that occurred too rarely to prove anything.
 func (w Worlds) Run(out io.Writer) (violations int) {
 	e := env.System()
 	t := tally{worlds: w, out: out, next: w.First}

@@ -18,7 +18,7 @@ import (
 // same whichever process takes a step.
 func parts(t *testing.T) agent.Parts {
 	t.Helper()
-	count := tool.New(tool.Spec{Name: "count", Description: "Says how many steps were taken before this one."},
+	count := tool.New(tool.Spec{Name: "count", Description: "Returns the number of earlier steps."},
 		func(_ context.Context, call tool.Call, _ struct{}) (tool.Result, error) {
 			n, err := steps.Read(call.Snapshot)
 			if err != nil {

@@ -22,23 +22,23 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// Decisions tests the stream of a client that decides.
+// Decisions tests the stream that a client receives after its decision.
 func (o Options) Decisions(t *testing.T) {
 	t.Run("one of one", o.onlyDecision)
 	t.Run("one of two, of a batch", o.partialDecision)
 	t.Run("both at once", o.bothDecisions)
 	t.Run("again after the next wait", o.earlierDecision)
-	t.Run("of a run that somebody has", o.followedDecision)
+	t.Run("of a run that another stream follows", o.followedDecision)
 	t.Run("whose step fails", o.failedStep)
 	t.Run("with little time left", o.lateDecision)
 	t.Run("of a run that ends before it is claimed", o.overtakenDecision)
-	t.Run("of a round that goes on before it is claimed", o.overtakenRound)
+	t.Run("of a round that continues before it is claimed", o.overtakenRound)
 	t.Run("again, of which nothing else is known", o.forgottenDecision)
 	t.Run("taken by a stream that cannot be read", o.brokenStream)
 	t.Run("by run and by thread", o.plainDecisions)
 	t.Run("refused", o.refusedDecisions)
-	t.Run("nobody listens", o.unheardDecision)
-	t.Run("with input beside them", o.answeredInput)
+	t.Run("without a listener", o.unheardDecision)
+	t.Run("together with input", o.answeredInput)
 }
 
 // resume decides to resume calls.

@@ -55,19 +55,19 @@ func (o Options) Fork(t *testing.T) {
 		}
 		w.complete(program, to, mailbox.Submission{Messages: []core.Message{core.UserMessage("on")}})
 		if got, want := texts(w.all(program, to)), append(slices.Clone(test.has), "on", "re: on"); !slices.Equal(got, want) {
-			t.Errorf("the fork at %q goes on to %q, want %q", test.at, got, want)
+			t.Errorf("the fork at %q continues to %q, want %q", test.at, got, want)
 		}
 		if got := w.lastChange(to); got != test.steps {
 			t.Errorf("the fork at %q counts %s, want %s", test.at, got, test.steps)
 		}
 		w.complete(program, to, mailbox.Submission{Opening: mailbox.Opening{Retake: &mailbox.Retake{Message: ids["3 one"]}}}) // of a run that the fork has no record of
 		if got, want := texts(w.all(program, to)), []string{"one", "re: one"}; !slices.Equal(got, want) {
-			t.Errorf("the fork at %q, taken back to its first message, has %q, want %q", test.at, got, want)
+			t.Errorf("the fork at %q, after all but its first message is superseded, has %q, want %q", test.at, got, want)
 		}
 	}
 	w.refusesForks(ids, fork)
 	if diff := slices.Compare(before, w.contents()); diff != 0 {
-		t.Error("the thread has changed by its forks")
+		t.Error("the forks have changed the thread")
 	}
 }
 
@@ -77,12 +77,12 @@ func (w *world) refusesForks(ids map[string]string, fork func(at, to string) (ma
 		name, at, to string
 		want         core.Code
 	}{
-		{"a message that was taken back", ids["2 two"], "new", core.CodeSuperseded},
-		{"an answer that was taken back", ids["2 re: three"], "new", core.CodeSuperseded},
+		{"a superseded message", ids["2 two"], "new", core.CodeSuperseded},
+		{"a superseded response", ids["2 re: three"], "new", core.CodeSuperseded},
 		{"no message", "nobody", "new", core.CodeNotFound},
-		{"a name that is taken by another fork", ids["3 one"], "fork-13", core.CodeConflict},
-		{"a name that is taken by the thread", ids["3 one"], theThread.Thread, core.CodeConflict},
-		{"a name that is none", ids["3 one"], "a#b", core.CodeInvalid},
+		{"the name of another fork", ids["3 one"], "fork-13", core.CodeConflict},
+		{"the name of the thread", ids["3 one"], theThread.Thread, core.CodeConflict},
+		{"an invalid name", ids["3 one"], "a#b", core.CodeInvalid},
 	} {
 		if made, err := fork(test.at, test.to); core.CodeOf(err) != test.want {
 			w.t.Errorf("fork at %s: %+v, %v; want %s", test.name, made, err, test.want)

@@ -20,8 +20,8 @@ var (
 	older = release{"older", old.records}
 )
 
-// Lacking runs two builds on one store, of which the older one lacks the tool that the
-// run's agent names. It leaves the run to the newer one, for ten minutes at most.
+// Lacking runs two builds on one store. The older one lacks a tool that the run's agent
+// names. It leaves the run to the newer build for ten minutes at most.
 func (o Options) Lacking(t *testing.T) {
 	tests := []struct {
 		name          string
@@ -29,8 +29,8 @@ func (o Options) Lacking(t *testing.T) {
 		least, within time.Duration // until all is done, by the clock
 		result        string        // of each call that the older build came to
 	}{
-		{"the newer build comes back", []phase{{[]release{newer}, 1}, {[]release{older}, 12}, {releases: []release{newer}}}, time.Minute, 8 * time.Minute, ""},
-		{"both take turns", []phase{{[]release{newer}, 1}, {releases: []release{older, newer}}}, 0, 3 * time.Minute, ""},
+		{"the newer build returns", []phase{{[]release{newer}, 1}, {[]release{older}, 12}, {releases: []release{newer}}}, time.Minute, 8 * time.Minute, ""},
+		{"the builds alternate", []phase{{[]release{newer}, 1}, {releases: []release{older, newer}}}, 0, 3 * time.Minute, ""},
 		{"the newer build is gone", []phase{{[]release{newer}, 1}, {releases: []release{older}}}, 10 * time.Minute, 12 * time.Minute, `tool "count" not found`},
 	}
 	for _, test := range tests {

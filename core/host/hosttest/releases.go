@@ -51,9 +51,9 @@ var deployments = []struct {
 	schema uint16        // of the head when all is done
 	within time.Duration // all is done, by the clock
 }{
-	{"a release that reads more, beside the old one",
+	{"a release that reads more, together with the old one",
 		[]phase{{releases: []release{old, reading}}}, old, 1, 2 * time.Minute},
-	{"a release that writes it, beside one that reads it",
+	{"a release that writes it, together with one that reads it",
 		[]phase{{releases: []release{reading, writing}}}, reading, 2, 2 * time.Minute},
 	{"all three at once",
 		[]phase{{releases: []release{writing, old, reading}}}, old, 2, 15 * time.Minute},
@@ -78,9 +78,9 @@ var transcript = []string{
 	"assistant: turn 7",
 }
 
-// Releases runs programs of several releases on one store. No run may end for
-// what another release wrote, none may be lost, and a release that cannot read a
-// thread must leave it unwritten.
+// Releases runs programs of several releases on one store. No run may end or get lost
+// because of a record that another release wrote. A release that cannot read a thread
+// must not write to it.
 func (o Options) Releases(t *testing.T) {
 	for _, d := range deployments {
 		t.Run(d.name, func(t *testing.T) {

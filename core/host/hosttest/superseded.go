@@ -42,7 +42,7 @@ var sayings = []saying{
 		pages: []string{"one", "re: one", "and again", "re: and again", "four again", "re: four again"}},
 	{text: "five", began: 29,
 		pages: []string{"one", "re: one", "and again", "re: and again", "four again", "re: four again", "five", "re: five"}},
-	{text: "anew", supersede: 1, began: 32, back: &thread.Range{From: 1, To: 31}, pages: []string{"anew", "re: anew"}},
+	{text: "from the start", supersede: 1, began: 32, back: &thread.Range{From: 1, To: 31}, pages: []string{"from the start", "re: from the start"}},
 }
 
 // Superseded supersedes the log's tail again and again: a reader of the messages sees none that
@@ -66,9 +66,9 @@ func (o Options) Superseded(t *testing.T) {
 			t.Errorf("%q supersedes %v, want %v", s.text, back, s.back)
 		}
 	}
-	for i, want := range [][]string{{"re: one"}, {"re: two again"}, {"re: anew"}} {
+	for i, want := range [][]string{{"re: one"}, {"re: two again"}, {"re: from the start"}} {
 		if got := w.stream(program, runs[[]int{0, 3, 9}[i]]); !slices.Equal(got, want) {
-			t.Errorf("the stream of a run says %q, want %q, superseded or not", got, want)
+			t.Errorf("the stream of a run has %q, want %q, superseded or not", got, want)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func newMetered(t *testing.T, o Options) *metered {
 // told is what the model says and what that costs.
 type told struct{ w *world }
 
-// Stream implements model.Model: a call of risky, and a text behind its result.
+// Stream implements model.Model: a call of risky, and a text after its result.
 func (m told) Stream(_ context.Context, r model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		m.w.advance(2 * time.Second)
@@ -147,7 +147,7 @@ func (w *metered) work(run core.ID) thread.Head {
 		}
 		_ = program.WorkBatch(w.world.t.Context(), []core.WakeUp{hint})[0]
 	}
-	w.world.t.Fatal("the run comes to no end")
+	w.world.t.Fatal("the run does not end")
 	return thread.Head{}
 }
 

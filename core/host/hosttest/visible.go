@@ -19,15 +19,15 @@ import (
 // results of an open round, its tickets, and input that no step has read.
 func (o Options) VisibleEarly(t *testing.T) {
 	t.Run("pages", o.pages)
-	t.Run("input of a run that has not begun", o.unbegun)
+	t.Run("input of a run that has not started", o.unbegun)
 	t.Run("input that was steered to a closing run", o.closingInput)
 	t.Run("input that is lost", o.lostInput)
 	t.Run("a result that is lost", o.lostResult)
 	t.Run("failing reads", o.failingReads)
 	t.Run("tickets of the run", o.tickets)
-	t.Run("a reader who comes while it waits", o.lateReader)
-	t.Run("a reader who is there", o.liveReader)
-	t.Run("a reader whom a failing read stops", o.stoppedReader)
+	t.Run("a reader who connects while it waits", o.lateReader)
+	t.Run("a connected reader", o.liveReader)
+	t.Run("a reader that a failing read stops", o.stoppedReader)
 }
 
 // list writes messages down, one line each.
@@ -91,7 +91,7 @@ func (o Options) pages(t *testing.T) {
 		unread("one", first.DispatchID, first.RunID), unread("two", second.DispatchID, second.RunID),
 	}
 	if diff := cmp.Diff(want, list(fresh.page(0, 0).Messages)); diff != "" {
-		t.Errorf("behind a running run (-want +got):\n%s", diff)
+		t.Errorf("after a running run (-want +got):\n%s", diff)
 	}
 }
 
@@ -128,7 +128,7 @@ func (o Options) closingInput(t *testing.T) {
 	s := newStage(t, o, false, "a")
 	steered := s.steer("more")
 	if diff := cmp.Diff([]string{unread("more", steered.DispatchID, s.receipt.RunID)}, list(s.page(2, 0).Messages)); diff != "" {
-		t.Errorf("while the run goes on (-want +got):\n%s", diff)
+		t.Errorf("while the run continues (-want +got):\n%s", diff)
 	}
 	s.commit(thread.CommitStep{Fence: s.head.Claim.Fence, From: 2, Seq: 2, Outcome: thread.Done, Listens: true})
 	want := []string{unread("more", steered.DispatchID, steered.DispatchID)}

@@ -7,8 +7,8 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// Key is the API key that every adapter is opened with. Transcripts quote it, as
-// servers do in their refusals, and no error may.
+// Key is the API key with which every adapter is opened. Transcripts quote it, as servers
+// do in refusals; errors must not.
 const Key = "sk-contract-4f7a9c1e"
 
 // idle is the time that a stream may be silent in the cases that wait for its end.

@@ -1,11 +1,10 @@
-// Package modeltest is the contract of package model as tests: an adapter of a
-// provider is right when it passes [Provider.Run].
+// Package modeltest contains the contract of package model as tests. The adapter of a
+// provider is correct if it passes [Provider.Run].
 //
-// The suite knows an adapter only through model.Model, and the provider only through
-// transcripts: what a server of it answers, one for each stream of the suite, which the
-// adapter's tests keep in a folder and serve over HTTP. Package
-// adapters/models/internal/wire/wiretest does that for the adapters of this module. serve
-// stands for it:
+// The suite uses an adapter only through model.Model, and the provider only through
+// transcripts: responses of its server, one for each stream of the suite. The adapter's
+// tests keep them in a folder and serve them over HTTP. For the adapters of this module
+// the package adapters/models/internal/wiretest does that. In this example, serve does:
 //
 //	func TestContract(t *testing.T) {
 //		modeltest.Provider{
@@ -28,21 +27,21 @@
 //	two_calls                    I look. Then get_weather of Oslo for 2 days, and of Rome
 //	call_without_arguments       get_time
 //	reasoning                    Let me think. With the provider's signature; then get_weather of Oslo
-//	usage                        Hi. Of 100 tokens, 40 from the cache and 10 into it, 20 said, 5 of them reasoning
+//	usage                        Hi. 100 input tokens, 40 from the cache and 10 into it; 20 output tokens, 5 for reasoning
 //	huge_delta                   900,000 times x, in one delta
-//	rate_limited                 a refusal that asks for 7 seconds
-//	rate_limited_without_a_time  a refusal that asks for no pause
-//	quota                        a refusal that waiting does not cure
+//	rate_limited                 a refusal that requests a pause of 7 seconds
+//	rate_limited_without_a_time  a refusal that requests no pause
+//	quota                        a refusal that a pause does not resolve
 //	overloaded, server_error, unauthorized, not_found, overflow, invalid
 //	error_in_stream              Hel, then an error of an overloaded or broken server
 //	cut, no_terminal_event       Hel, and the connection or the stream ends
-//	cut_arguments                get_weather with {"city":"Os, at the limit of tokens
-//	slow_headers, slow_first_byte  nothing comes
-//	idle                         Hel, then nothing comes
+//	cut_arguments                get_weather with {"city":"Os, at the token limit
+//	slow_headers, slow_first_byte  the server sends nothing
+//	idle                         Hel, then nothing
 //	too_huge_delta, malformed, not_a_stream
 //
-// and one for each of Provider.Stops. A transcript says the same in each provider's words, so that one literal turn is
-// expected of all of them. With slow_headers a server takes the request and sends nothing,
-// headers neither. What a provider has no word for stands in
-// Provider.Exceptions with the reason.
+// and one for each of Provider.Stops. A transcript has the same content in each provider's
+// format, so that the suite expects one literal turn from all of them. With slow_headers a
+// server accepts the request and sends nothing, not even headers. Provider.Exceptions lists
+// the cases that a provider's format cannot express, with the reason.
 package modeltest

@@ -12,9 +12,10 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// Histories sends conversations of every form that a thread can have, and gives each
-// body to check, which knows the provider's rules: who said what, with which model,
-// and where it was cut off makes no request that the provider refuses.
+// Histories sends conversations of every form that a thread can have, and passes each body
+// to check, which knows the provider's rules. The provider must accept each request:
+// the order of the roles, the models that generated the turns and the place where a turn was
+// truncated do not matter.
 func (p Provider) Histories(t *testing.T, check func(body string) error) {
 	t.Helper()
 	own := core.Message{}
@@ -45,7 +46,7 @@ func (p Provider) Histories(t *testing.T, check func(body string) error) {
 			t.Fatalf("%d requests", len(requests))
 		}
 		if strings.Contains(requests[0], "foreign-") {
-			t.Fatalf("what another model wants back is in the request\n%s", requests[0])
+			t.Fatalf("the request has an echo of another model\n%s", requests[0])
 		}
 		if err := check(requests[0]); err != nil {
 			t.Fatalf("%v\n%s\n%s", err, requests[0], shown(r.Messages))

@@ -19,9 +19,9 @@ type independent struct {
 	model    model.Model
 }
 
-// Independent checks an adapter against fake providers that somebody else wrote: what
-// scripts/verify/clients/models answers, which wiretest.Fake starts. without are names of
-// clauses that the fake lacks for this provider, with the reason.
+// Independent checks an adapter against fake providers that others wrote: those of
+// scripts/verify/clients/models, which wiretest.Fake starts. The keys of without are the
+// clauses that the fake lacks for this provider; the values are the reasons.
 func (p Provider) Independent(t *testing.T, m model.Model, without map[string]string) {
 	t.Helper()
 	f := independent{p, m}

@@ -20,29 +20,29 @@ import (
 type Provider struct {
 	Name  string // with which its errors begin
 	Model string // in requests
-	// Open returns a model, made with [Key], whose server plays the transcript of a name
-	// for every request.
+	// Open returns a model, made with [Key]. Its server responds to every request with the
+	// transcript that play names.
 	Open func(t *testing.T, play string) Opened
-	// Stops are transcripts of their own, and the stop reason that each has to come to.
+	// Stops are further transcripts, with the stop reason that each must produce.
 	Stops map[string]core.StopReason
-	// Echo is what stands in the request after the turn of the case "reasoning" and says
-	// that its value has gone back; Own is a member of the request that ProviderOptions
-	// cannot give.
+	// Echo is a text that the request after the turn of the case "reasoning" contains: it
+	// shows that the turn's value was sent back. Own is a member of the request that
+	// ProviderOptions cannot set.
 	Echo, Own string
-	// Usage is what the case "usage" comes to, of a provider that counts less than all.
+	// Usage is the usage of the case "usage", if the provider does not report all counts.
 	Usage *core.Usage
-	// Exceptions says of cases why the provider has none of them.
+	// Exceptions are the cases that the provider lacks, with the reasons.
 	Exceptions map[string]string
 }
 
-// Opened is a model and what its server was asked.
+// Opened is a model and the requests that its server has received.
 type Opened struct {
 	Model    model.Model
 	Requests func() []string // bodies so far
-	Gone     <-chan struct{} // closed when a client has left before the end
+	Gone     <-chan struct{} // closed when a client has disconnected before the end
 }
 
-// Run checks every clause of the contract in a subtest of its own.
+// Run checks each clause of the contract in a separate subtest.
 func (p Provider) Run(t *testing.T) {
 	t.Helper()
 	for _, c := range streams() {
@@ -121,7 +121,7 @@ func (p Provider) failed(t *testing.T, want *failure, err error) {
 		t.Errorf("kind %s, retry after %s, want %s and %s: %v", e.Kind, e.RetryAfter, want.Kind, want.RetryAfter, err)
 	}
 	if !strings.HasPrefix(err.Error(), p.Name+": ") {
-		t.Errorf("error %q does not begin with %q", err, p.Name)
+		t.Errorf("error %q does not start with %q", err, p.Name)
 	}
 }
 
@@ -155,12 +155,12 @@ func collect(t *testing.T, m model.Model, r model.Request) (outcome, core.Messag
 	for d, err := range m.Stream(t.Context(), r) {
 		if err != nil {
 			if strings.Contains(err.Error(), Key) {
-				t.Errorf("an error shows the key: %v", err)
+				t.Errorf("an error contains the API key: %v", err)
 			}
 			return c.turn, c.message, err
 		}
 		if c.turn.Stop != "" && d.Type != model.DeltaUsage {
-			t.Errorf("delta %+v behind the stop", d)
+			t.Errorf("delta %+v after the stop", d)
 		}
 		c.add(t, d)
 	}
@@ -182,7 +182,7 @@ func (c *collector) add(t *testing.T, d model.Delta) {
 	if d.Echo != nil {
 		c.turn.Echoes++
 		if !json.Valid(d.Echo) {
-			t.Errorf("echo %q is no JSON", d.Echo)
+			t.Errorf("echo %q is not JSON", d.Echo)
 		}
 	}
 	switch d.Type {
@@ -194,7 +194,7 @@ func (c *collector) add(t *testing.T, d model.Delta) {
 		c.say(core.BlockReasoning, d)
 	case model.DeltaToolStart:
 		if d.Index != len(c.turn.Calls) {
-			t.Errorf("call %d begins behind %d calls", d.Index, len(c.turn.Calls))
+			t.Errorf("call %d starts after %d calls, want the calls in order", d.Index, len(c.turn.Calls))
 		}
 		c.turn.Calls = append(c.turn.Calls, called{Name: d.Name})
 		call := core.ToolCall{ID: d.CallID, Name: d.Name, Echo: d.Echo}
@@ -204,7 +204,7 @@ func (c *collector) add(t *testing.T, d model.Delta) {
 		c.message.ToolCalls = append(c.message.ToolCalls, call)
 	case model.DeltaToolArgument:
 		if d.Index >= len(c.turn.Calls) {
-			t.Fatalf("arguments of call %d, which has not begun", d.Index)
+			t.Fatalf("arguments of call %d, which has not started", d.Index)
 		}
 		c.turn.Calls[d.Index].Arguments += d.Text
 	case model.DeltaUsage:

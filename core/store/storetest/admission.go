@@ -79,12 +79,12 @@ func admissionIsCountedOnce(p *probe) {
 	want := store.Admission{Day: someDay, Runs: 1, Slots: map[core.ID]store.Slot{a.Run: a.Slot}}
 	for try := range 3 { // a call that got no answer is made again
 		if after, ok := p.admit(a); !ok || !cmp.Equal(want, after) {
-			p.t.Errorf("try %d to admit a run returns %t, %+v, want %+v", try, ok, after, want)
+			p.t.Errorf("attempt %d to admit a run returns %t, %+v, want %+v", try, ok, after, want)
 		}
-		a.Slot.Since++ // by a later try, which changes nothing
+		a.Slot.Since++ // by a later attempt, which changes nothing
 		a.MaxSlots = 1
 	}
-	p.wantAdmission("after three tries", want)
+	p.wantAdmission("after three attempts", want)
 }
 
 func admissionStopsAtEachBound(p *probe) {
@@ -100,7 +100,7 @@ func admissionStopsAtEachBound(p *probe) {
 		a.Day, a.Run, a.Slot = someDay, runNumber(2), slotOf("t2")
 		after, ok := p.admit(a)
 		if ok || !cmp.Equal(want, after) {
-			p.t.Errorf("bound of %s: Admit returns %t, %+v, want the record as it is", name, ok, after)
+			p.t.Errorf("limit of %s: Admit returns %t, %+v, want the record unchanged", name, ok, after)
 		}
 	}
 	p.wantAdmission("after refusals", want)
@@ -135,7 +135,7 @@ func noMoreRunsAreAdmittedThanThereIsRoomFor(p *probe) {
 	wait.Wait()
 	got, err := p.b.Admission(p.ctx, p.tenant, someDay)
 	if err != nil || admitted != 10 || got.Runs != 10 || len(got.Slots) != 10 {
-		p.t.Errorf("%d of 64 runs side by side were admitted, %d are counted and %d have slots (%v), want 10 each", admitted, got.Runs, len(got.Slots), err)
+		p.t.Errorf("%d of 64 concurrent runs were admitted, %d are counted and %d have slots (%v), want 10 each", admitted, got.Runs, len(got.Slots), err)
 	}
 }
 
@@ -166,7 +166,7 @@ func chargeAddsToDayAndSlot(p *probe) {
 	slot.Tokens, slot.Spend = 50, 5 // of before it waited: it comes without being counted
 	want := store.Admission{Day: someDay, Slots: map[core.ID]store.Slot{run: slot}}
 	if after, ok := p.admit(store.Admitting{Day: someDay, Run: run, Slot: slot, Again: true}); !ok || !cmp.Equal(want, after) {
-		p.t.Errorf("Admit of a run that comes again returns %t, %+v, want %+v", ok, after, want)
+		p.t.Errorf("Admit of a run that returns after a wait gives %t, %+v, want %+v", ok, after, want)
 	}
 	c := store.Use{Day: someDay, Run: run, Slot: slotOf("t1"), Tokens: 20, Spend: 2}
 	for range 2 {
@@ -181,7 +181,7 @@ func chargeAddsToDayAndSlot(p *probe) {
 	gone.Run = runNumber(2)
 	for _, c := range []store.Use{late, gone} {
 		if after, ok, err := p.b.Charge(p.ctx, p.tenant, c); ok || err != nil || !cmp.Equal(want, after) {
-			p.t.Errorf("Charge to a slot that is not there returns %+v, %t, %v", after, ok, err)
+			p.t.Errorf("Charge to a slot that does not exist returns %+v, %t, %v", after, ok, err)
 		}
 	}
 	p.charge(store.Use{Day: someDay, Run: runNumber(3), Tokens: 1})
@@ -207,7 +207,7 @@ func noChargeIsLost(p *probe) {
 	wait.Wait()
 	got, err := p.b.Admission(p.ctx, p.tenant, someDay)
 	if err != nil || got.Tokens != 192 || got.Spend != 128 || got.Slots[runNumber(3)].Tokens != 48 || got.Slots[runNumber(3)].Spend != 32 {
-		p.t.Errorf("after 64 charges side by side: %+v, %v, want 192 tokens, 128 billionths, and a quarter of that in each slot", got, err)
+		p.t.Errorf("after 64 concurrent charges: %+v, %v, want 192 tokens, 128 billionths, and a quarter of that in each slot", got, err)
 	}
 }
 
@@ -228,10 +228,10 @@ func releaseComparesTheSlot(p *probe) {
 	p.wantAdmission("after releases of other slots", store.Admission{Day: someDay, Runs: 1, Tokens: 30, Spend: 3, Slots: map[core.ID]store.Slot{run: seen}})
 	r.Run = run
 	p.release(r, true)
-	p.release(r, false) // a second try finds that it is done
+	p.release(r, false) // a second attempt finds that it is done
 	p.wantAdmission("after the release", store.Admission{Day: someDay, Tokens: 25, Spend: 2})
 	if after, ok := p.admit(store.Admitting{Day: someDay, Run: run, Slot: slotOf("t1"), MaxSlots: 1}); !ok || after.Slots[run].Tokens != 0 {
-		p.t.Errorf("a run that has given its slot back is admitted anew: %t, %+v", ok, after)
+		p.t.Errorf("Admit of a run that has released its slot returns %t, %+v, want a new slot without tokens", ok, after)
 	}
 }
 
@@ -276,7 +276,7 @@ func occupiedListsTenantsWithSlots(p *probe) {
 		}
 		return nil
 	})
-	// Who comes back is listed again, and who has left is not.
+	// A tenant that returns is listed again, and one that has released its slot is not.
 	for n := range 5 {
 		tenant := fmt.Sprintf("%s.%d", p.tenant, n)
 		_, err := p.b.Release(p.ctx, tenant, store.Use{Day: someDay, Run: runNumber(n), Slot: slotOf("t")})
@@ -290,7 +290,7 @@ func occupiedListsTenantsWithSlots(p *probe) {
 	want = []store.Occupied{{Tenant: p.tenant + ".2", Slots: map[core.ID]store.Slot{runNumber(2): slotOf("t")}}}
 	p.eventually(func() error {
 		if diff := cmp.Diff(want, mine()); diff != "" {
-			return fmt.Errorf("Occupied must list who has slots now (-want +got):\n%s", diff)
+			return fmt.Errorf("Occupied must list the tenants that have slots now (-want +got):\n%s", diff)
 		}
 		return nil
 	})

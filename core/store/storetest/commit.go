@@ -276,7 +276,7 @@ func whatAHeadCoversIsThere(p *probe) {
 		if i == 0 {
 			for version := uint64(1); version <= versions; version++ {
 				if got, err := p.b.Commit(ctx, key, transition(version, 7, 1)); err != nil || !got.Written {
-					return fmt.Errorf("beside readers, Commit(version %d) returns Written=%v, %v", version, got.Written, err)
+					return fmt.Errorf("with concurrent readers, Commit(version %d) returns Written=%v, %v", version, got.Written, err)
 				}
 			}
 			return nil
@@ -284,7 +284,7 @@ func whatAHeadCoversIsThere(p *probe) {
 		for {
 			head, err := p.b.Head(ctx, key)
 			if err != nil {
-				return fmt.Errorf("beside a writer, Head: %w", err)
+				return fmt.Errorf("with a concurrent writer, Head: %w", err)
 			}
 			if err := p.covered(ctx, key, head); err != nil || head.Version == versions {
 				return err
@@ -301,7 +301,7 @@ func (p *probe) covered(ctx context.Context, key core.ThreadKey, head thread.Hea
 	seen := uint64(0)
 	for _, err := range p.b.Log(ctx, key, 1, head.Seq) {
 		if err != nil {
-			return fmt.Errorf("beside a writer, Log: %w", err)
+			return fmt.Errorf("with a concurrent writer, Log: %w", err)
 		}
 		seen++
 	}
@@ -312,7 +312,7 @@ func (p *probe) covered(ctx context.Context, key core.ThreadKey, head thread.Hea
 	for _, pointer := range transition(head.Version, 7, 1).Pointers {
 		_, ok, err := p.b.Pointer(ctx, key.Tenant, pointer.Name)
 		if err != nil {
-			return fmt.Errorf("beside a writer, Pointer: %w", err)
+			return fmt.Errorf("with a concurrent writer, Pointer: %w", err)
 		}
 		if !ok {
 			missing = "its pointer " + pointer.Name
@@ -320,7 +320,7 @@ func (p *probe) covered(ctx context.Context, key core.ThreadKey, head thread.Hea
 	}
 	run, _, err := p.b.Get(ctx, key, "R#1")
 	if err != nil {
-		return fmt.Errorf("beside a writer, Get: %w", err)
+		return fmt.Errorf("with a concurrent writer, Get: %w", err)
 	}
 	if run.Version < head.Version {
 		missing = fmt.Sprintf("its R#1, which is of version %d", run.Version)

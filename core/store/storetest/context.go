@@ -76,7 +76,7 @@ func aCancelledLogIsNeverShort(p *probe) {
 			}
 		}
 		if seen != longLog && !errors.Is(last, context.Canceled) {
-			p.t.Errorf("%s whose context ends behind the third of %d records ends after %d with the error %v, want one that wraps context.Canceled", method, longLog, seen, last)
+			p.t.Errorf("%s whose context ends after the third of %d records ends after %d with the error %v, want one that wraps context.Canceled", method, longLog, seen, last)
 		}
 		cancel()
 	}

@@ -1,23 +1,22 @@
-// Package storetest is the contract of package store as tests: a backend is
-// right when it passes [Options.Run].
+// Package storetest contains the contract of package store as tests. A backend
+// is correct if it passes [Options.Run].
 //
 //	func TestContract(t *testing.T) {
 //		storetest.Options{}.Run(t, func(t *testing.T) store.Backend { return open(t.TempDir()) })
 //	}
 //
-// Each subtest is one clause. A failure says what the backend was asked, what
-// it returned and what the contract wants, so that somebody who writes a
-// backend can work from the failures alone. The suite knows a backend only
-// through its interface.
+// Each subtest checks one clause. A failure reports the call, the result and the
+// result that the contract requires, so that the author of a backend can work
+// from the failures alone. The suite uses a backend only through its interface.
 //
-// [Options] tells the suite what a backend cannot do exactly: how far it rounds
-// due times, how long its lists lag, how large a payload may be, how to stop a
-// Commit between two of its writes, and how to find what it has stored once its
-// process is gone.
+// [Options] describes where a backend is less exact: how far it rounds due
+// times, how long its lists lag, and how large a payload may be. It also tells
+// the suite how to stop a Commit between two of its writes, and how to reopen
+// the stored data after the process has ended.
 //
-// [Options.Linearizable] looks at what no clause does: what several clients at once are
-// answered must be what one of them after the other could have been.
+// [Options.Linearizable] checks what no clause can: the results that concurrent
+// clients get must also be possible if the clients call one after the other.
 //
-// [Faulty] is for the tests of what uses a store: a way to a right backend on
-// which things go wrong as the test says.
+// [Faulty] is for tests of code that uses a store. It wraps a correct backend and
+// injects the faults that a test defines.
 package storetest

@@ -162,10 +162,10 @@ func overdueThreadsArePaged(p *probe) {
 	p.eventually(func() error {
 		rest, err := p.b.Overdue(p.ctx, shard, 100*hour, &last, 1000)
 		if err != nil {
-			return fmt.Errorf("behind a thread that is due no more, Overdue: %w", err)
+			return fmt.Errorf("Overdue after a thread that is no longer due: %w", err)
 		}
 		if len(rest) != threads-15 {
-			return fmt.Errorf("behind the 15th of %d threads, which is due no more, Overdue lists %d, want %d", threads, len(rest), threads-15)
+			return fmt.Errorf("Overdue after the 15th of %d threads, which is no longer due, lists %d, want %d", threads, len(rest), threads-15)
 		}
 		return nil
 	})
@@ -199,17 +199,17 @@ func (p *probe) checkPages(pages [][]store.Overdue, limit int, at map[core.Threa
 			want, ours := at[o.Key]
 			switch {
 			case !ours || seen[o.Key]:
-				return fmt.Errorf("pages of %d, each behind the last thread of the one before, list %s again", limit, o.Key)
+				return fmt.Errorf("pages of %d, each after the last thread of the previous page, list %s again", limit, o.Key)
 			case o.At < before:
-				return fmt.Errorf("pages of %d list %s at %d behind a thread at %d, want the most overdue first", limit, o.Key, o.At, before)
+				return fmt.Errorf("pages of %d list %s at %d after a thread at %d, want the most overdue first", limit, o.Key, o.At, before)
 			case max(o.At-want, want-o.At) > p.rounding():
-				return fmt.Errorf("%s is listed at %d, its head says DueAt %d", o.Key, o.At, want)
+				return fmt.Errorf("%s is listed at %d, its head has DueAt %d", o.Key, o.At, want)
 			}
 			seen[o.Key], before = true, o.At
 		}
 	}
 	if len(seen) != len(at) {
-		return fmt.Errorf("pages of %d, each behind the last thread of the one before, list %d threads, want %d", limit, len(seen), len(at))
+		return fmt.Errorf("pages of %d, each after the last thread of the previous page, list %d threads, want %d", limit, len(seen), len(at))
 	}
 	return nil
 }
@@ -249,7 +249,7 @@ func (p *probe) wantDue(key core.ThreadKey, until int64, want bool) {
 			return fmt.Errorf("Overdue(shard %d, until %d): %w", shard, until, err)
 		}
 		if got := lists(due, key); got != want {
-			return fmt.Errorf("Overdue(shard %d, until %d) lists %s: %v, want %v; the thread's head says DueAt %d and rounding of %s is allowed",
+			return fmt.Errorf("Overdue(shard %d, until %d) lists %s: %v, want %v; the thread's head has DueAt %d and rounding of %s is allowed",
 				shard, until, key, got, want, p.head(key).DueAt, p.options.DueRounding)
 		}
 		return p.notQuiet(p.head(key).DueAt)
@@ -264,7 +264,7 @@ func (p *probe) notQuiet(due int64) error {
 	}
 	quiet, err := q.NothingDue(p.ctx)
 	if err != nil || quiet {
-		return fmt.Errorf("NothingDue says %v, %v; want false, since a head has DueAt %d", quiet, err, due)
+		return fmt.Errorf("NothingDue returns %v, %v; want false, since a head has DueAt %d", quiet, err, due)
 	}
 	return nil
 }
@@ -274,7 +274,7 @@ func (p *probe) notQuiet(due int64) error {
 func duePolicyIsTheSameForAll(p *probe) {
 	first, second := p.b.DuePolicy(), p.b.DuePolicy()
 	if first != second || first.Grace < 0 || first.Round < 0 {
-		p.t.Errorf("DuePolicy() returns %+v, then %+v; it must be the same for all who ask, and nothing below 0", first, second)
+		p.t.Errorf("DuePolicy() returns %+v, then %+v; it must be the same in every call, without a value below 0", first, second)
 	}
 }
 

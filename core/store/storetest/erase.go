@@ -54,7 +54,7 @@ func eraseRemovesEveryRecord(p *probe) {
 			p.t.Fatalf("Erase(%s, 5) returns %d, more than its limit", key, n)
 		}
 		if erased += n; erased > len(all)+1 {
-			p.t.Fatalf("Erase(%s) says that it removed %d records, there were %d", key, erased, len(all)+1)
+			p.t.Fatalf("Erase(%s) reports %d removed records, there were %d", key, erased, len(all)+1)
 		}
 	}
 	for _, record := range append(all, logRecord(3, 1)) {
@@ -110,7 +110,7 @@ func eraseIsChecked(p *probe) {
 	done, cancel := context.WithCancel(p.ctx)
 	cancel()
 	if _, err := p.b.Erase(done, key, 1); !errors.Is(err, context.Canceled) {
-		p.t.Errorf("Erase under a context that is done returns %v, want its error", err)
+		p.t.Errorf("Erase under a cancelled context returns %v, want its error", err)
 	}
 	p.wantRecord(key, logRecord(1, 1))
 }

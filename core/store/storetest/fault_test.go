@@ -141,7 +141,7 @@ var faults = []fault{
 			return due, err
 		}}
 	}},
-	{name: "pages of what is due start by time alone", clause: "OverdueThreadsArePaged", text: "each behind the last thread of the one before", backend: func(m store.Backend) store.Backend {
+	{name: "pages of what is due start by time alone", clause: "OverdueThreadsArePaged", text: "each after the last thread of the previous page", backend: func(m store.Backend) store.Backend {
 		return &storetest.Faulty{Backend: m, OnOverdue: func(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) (later []store.Overdue, err error) {
 			due, err := m.Overdue(ctx, shard, until, nil, 1000)
 			for _, o := range due {
@@ -152,7 +152,7 @@ var faults = []fault{
 			return later[:min(limit, len(later))], err
 		}}
 	}},
-	{name: "due policy changes", clause: "DuePolicyIsTheSameForAll", text: "the same for all who ask", backend: func(m store.Backend) store.Backend {
+	{name: "due policy changes", clause: "DuePolicyIsTheSameForAll", text: "the same in every call", backend: func(m store.Backend) store.Backend {
 		return &wavering{Backend: m}
 	}},
 	{name: "log is not reversed", clause: "LogIsReadBackwardsToo", text: "LogBackwards(storetest.", backend: func(m store.Backend) store.Backend {

@@ -11,28 +11,28 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Faulty is a way to a backend on which a test lets things go wrong, or watches
-// what goes by. Without a hook it is the backend itself.
+// Faulty wraps a backend. A test uses it to inject faults or to watch the
+// operations. Without a hook it behaves as the backend does.
 //
-// Around is for what concerns any operation: a fault before it (an error without
-// calling do), a lost response (do, then an error), throttling, a pause, a count, a
-// record of the calls, the end of the process (an error from then on). The
-// functions named On... are for what concerns one of them: each takes the place
-// of the backend's method, which it may call on Backend.
+// Around applies to every operation. It can inject a fault before the operation (an
+// error without calling do), a lost response (do, then an error), throttling, a pause,
+// or the end of the process (an error from then on), and it can count or record the
+// calls. Each function named On... applies to one operation: it replaces the backend's
+// method, which it may call on Backend.
 //
-// Operations come side by side: a hook locks what it shares, and is set while
-// nobody else uses the Faulty.
+// Operations run concurrently: a hook locks the state that it shares. Set the hooks
+// before other goroutines use the Faulty.
 type Faulty struct {
-	store.Backend // where operations go that no hook keeps
+	store.Backend // carries out the operations that no hook intercepts
 
-	// Around is called instead of every operation, and carries it out by calling
-	// do, at most once, now or later; the context that do gets is the operation's.
-	// Its error is the operation's, and what was found is then withheld. For Log
-	// and LogBackwards it is called when the caller begins to range, and do only
-	// says that the log may be read: what is read comes to the caller afterwards.
+	// Around replaces every operation. It carries out the operation by calling do, at
+	// most once, now or later; do gets the operation's context. If Around returns an
+	// error, the operation returns it and withholds its result. For Log and LogBackwards
+	// it is called when the caller starts to range. There do only permits the read: the
+	// caller receives the records afterwards.
 	Around func(ctx context.Context, op Operation, do func(context.Context) error) error
-	// OnRecord is given every record that Get, Log, LogBackwards, Records and
-	// RecordsBackwards have found, and returns what the caller finds.
+	// OnRecord receives every record that Get, Log, LogBackwards, Records and
+	// RecordsBackwards find, and returns the record that the caller receives.
 	OnRecord func(op Operation, found store.Record) store.Record
 
 	OnHead             func(ctx context.Context, key core.ThreadKey) (thread.Head, error)
@@ -65,11 +65,11 @@ type Faulty struct {
 // Operation is one call of a store, as Around sees it.
 type Operation struct {
 	Method string         // of store.Backend, such as "Commit"
-	Key    core.ThreadKey // of a pointer, profile, admission, Listed or Waiting the tenant alone; of Overdue, Occupied and snapshots nothing
-	// Name is that of the record or pointer, the prefix of Records, the list of Listed, and for a log
-	// the name of the record at from. Of a profile it is "namespace/key", of
-	// ProfileKeys "namespace/prefix", of a snapshot the hash. Empty for heads,
-	// Overdue and Waiting.
+	Key    core.ThreadKey // for pointers, profiles, admissions, Listed and Waiting only the tenant; empty for Overdue, Occupied and snapshots
+	// Name is the name of the record or pointer, the prefix of Records, the list of
+	// Listed, or for a log the name of the record at from. For a profile it is
+	// "namespace/key", for ProfileKeys "namespace/prefix", for a snapshot the hash.
+	// It is empty for heads, Overdue and Waiting.
 	Name    string
 	Records []store.Record // what Put or Commit writes
 	Head    thread.Head    // what Commit writes
@@ -128,8 +128,8 @@ func (f *Faulty) Put(ctx context.Context, key core.ThreadKey, record store.Recor
 	return f.around(ctx, op, func(ctx context.Context) error { return method(ctx, key, record) })
 }
 
-// Get implements [store.Backend]. Beside an error it says that there is a
-// record, since nothing counts there but the error.
+// Get implements [store.Backend]. With an error it also returns ok = true, since the
+// caller must look at nothing but the error.
 func (f *Faulty) Get(ctx context.Context, key core.ThreadKey, name string) (record store.Record, ok bool, err error) {
 	method := f.OnGet
 	if method == nil {
@@ -184,8 +184,8 @@ func (f *Faulty) log(ctx context.Context, op Operation, records iter.Seq2[store.
 	}
 }
 
-// Pointer implements [store.Backend]. Beside an error it says that there is
-// one, as Get does.
+// Pointer implements [store.Backend]. With an error it also returns ok = true, as Get
+// does.
 func (f *Faulty) Pointer(ctx context.Context, tenant, name string) (value []byte, ok bool, err error) {
 	method := f.OnPointer
 	if method == nil {

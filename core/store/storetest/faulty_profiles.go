@@ -81,8 +81,8 @@ func (f *Faulty) PutSnapshot(ctx context.Context, hash string, content []byte) e
 	return f.around(ctx, Operation{Method: "PutSnapshot", Name: hash}, func(ctx context.Context) error { return method(ctx, hash, content) })
 }
 
-// Snapshot implements [store.Backend]. Beside an error it says that there is one,
-// as Get does.
+// Snapshot implements [store.Backend]. With an error it also returns ok = true, as Get
+// does.
 func (f *Faulty) Snapshot(ctx context.Context, hash string) (content []byte, ok bool, err error) {
 	method := f.OnSnapshot
 	if method == nil {

@@ -162,7 +162,7 @@ func manyThreadsAtOnce(p *probe) {
 		for step := uint64(1); step <= steps; step++ {
 			got, err := p.b.Commit(ctx, key, store.Commit{Records: []store.Record{logRecord(step, 1)}, Head: head(step, 0)})
 			if !got.Written || err != nil {
-				return fmt.Errorf("beside writers of other threads, Commit(%s, version %d): Written=%v, %v", key, step, got.Written, err)
+				return fmt.Errorf("with concurrent writers of other threads, Commit(%s, version %d): Written=%v, %v", key, step, got.Written, err)
 			}
 		}
 		return nil

@@ -13,7 +13,7 @@ var keptClauses = []clause{
 // backend on the same storage.
 func whatIsAcknowledgedOutlivesTheProcess(p *probe) {
 	if p.options.Reopen == nil {
-		p.t.Skip("Options.Reopen is not set: what is stored is gone with the process")
+		p.t.Skip("Options.Reopen is not set: the data does not outlive the process")
 	}
 	key, due, waits := p.key("t"), p.key("due"), p.key("waits")
 	c := transition(1, 7, 1)

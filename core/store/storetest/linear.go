@@ -40,21 +40,21 @@ const undecidedOf = 1000
 var errUndecided = errors.New("undecided")
 
 // Linearizable records n histories of 4 clients with 50 operations each on three
-// threads of the backend, and fails unless each of them is linearizable: there is
-// an order of its operations, each at one moment between its call and its return,
-// in which a plain model of the contract gives the same answers. It checks what no
-// clause can that looks at one race alone: heads with refused writers who get the
-// current one back, records under all three conditions, pointers, logs, and
-// answers that were lost, whose writes may have happened or not, then or later.
+// threads of the backend. It fails unless each history is linearizable: there must be
+// an order of its operations, each at one moment between its call and its return, in
+// which a plain model of the contract returns the same results. It checks combinations
+// that a clause about one race cannot: heads whose refused writers receive the current
+// head, records under all three conditions, pointers, logs, and lost responses, whose
+// writes may happen then, later or never.
 //
-// A Commit is one moment where the backend has transactions. Where it has none its
-// pointers and records are moments of their own, all before the head's: that is
-// what the contract promises, and all that is asked.
+// If the backend has transactions, a Commit is one moment. If it has none, each
+// pointer and record has its own moment, all before the head's. The contract promises
+// no more, and the check requires no more.
 //
-// A history whose order is not found in 30 s is left undecided, which 1 + n/1000 of
-// them may be.
+// A history is undecided if no order is found in 30 s. At most 1 + n/1000 histories may
+// be undecided.
 //
-// It opens the backend once, and uses a tenant of its own for each history.
+// It opens the backend once, and uses a separate tenant for each history.
 func (Options) Linearizable(t *testing.T, open func(t *testing.T) store.Backend, n int) {
 	t.Helper()
 	seed := rand.Uint64()

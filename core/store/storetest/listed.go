@@ -130,7 +130,7 @@ func listsArePaged(p *probe) {
 	for {
 		all, err := p.b.Listed(p.ctx, p.tenant, "threads:ann", before, page)
 		if err != nil {
-			p.t.Fatalf("Listed(%s, behind %v): %v", p.tenant, before, err)
+			p.t.Fatalf("Listed(%s, before %v): %v", p.tenant, before, err)
 		}
 		got = append(got, placesOf(all)...)
 		if len(all) < page {
@@ -140,7 +140,7 @@ func listsArePaged(p *probe) {
 		p.put(p.key(before.Thread), listing("L#", "threads:ann", 1000, 1, 2))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		p.t.Errorf("pages of %d records, each behind the last of the one before, which has moved by then (-want +got):\n%s", page, diff)
+		p.t.Errorf("pages of %d records, each after the last record of the previous page, which has moved by then (-want +got):\n%s", page, diff)
 	}
 }
 
@@ -206,10 +206,10 @@ func (p *probe) wantListed(tenant, list string, before *store.Place, limit int, 
 	p.eventually(func() error {
 		got, err := p.b.Listed(p.ctx, tenant, list, before, limit)
 		if err != nil {
-			return fmt.Errorf("Listed(%s, %s, behind %v, limit %d): %w", tenant, list, before, limit, err)
+			return fmt.Errorf("Listed(%s, %s, before %v, limit %d): %w", tenant, list, before, limit, err)
 		}
 		if diff := cmp.Diff(append([]string{}, want...), placesOf(got)); diff != "" {
-			return fmt.Errorf("Listed(%s, %s, behind %v, limit %d) (-want +got):\n%s", tenant, list, before, limit, diff)
+			return fmt.Errorf("Listed(%s, %s, before %v, limit %d) (-want +got):\n%s", tenant, list, before, limit, diff)
 		}
 		return nil
 	})

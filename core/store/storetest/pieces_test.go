@@ -184,7 +184,7 @@ func (p *pieces) own(value []byte) []byte {
 var commitFaults = []fault{
 	broken("head before its records", "WhatAHeadCoversIsThere", "a head must be written after what it covers", func(p *pieces) { p.headFirst, p.waits = true, 4 }), // 3 readers: one looks twice
 	broken("head before its records, stopped", "AStoppedCommitIsNeverHalfVisible", "Head(storetest.", func(p *pieces) { p.headFirst = true }),
-	broken("records before pointers", "TakenPointersStopACommit", "which nobody put there", func(p *pieces) { p.recordsFirst = true }),
+	broken("records before pointers", "TakenPointersStopACommit", "which was never put", func(p *pieces) { p.recordsFirst = true }),
 	broken("records before pointers, stopped", "AStoppedCommitIsNeverHalfVisible", "one of which may be taken", func(p *pieces) { p.recordsFirst = true }),
 	broken("taken pointers are forgotten", "TakenPointersStopACommit", "want Taken alone and no error", func(p *pieces) { p.forgetsTaken = true }),
 	broken("racing pointers all win", "OneOfRacingPointersWins", "want one written", func(p *pieces) { p.forgetsTaken = true }),
@@ -195,7 +195,7 @@ var commitFaults = []fault{
 	broken("a pointer meets itself", "AStoppedCommitIsRepeated", "nothing is taken or refused", func(p *pieces) { p.strictRepeat = true }),
 	broken("a writer's buffer is kept", "WhatAWriterChangesLaterIsNotStored", `returns "XXXXX"`, func(p *pieces) { p.shares = true }),
 	broken("a reader gets what is stored", "WhatAReaderChangesIsItsOwn", `returns "XXXXX"`, func(p *pieces) { p.shares = true }),
-	broken("limit is found on the way", "CommitTakesNoMoreThanTheLimit", "nobody put it", func(p *pieces) { p.lateLimit = 300 << 10 }),
+	broken("limit is found on the way", "CommitTakesNoMoreThanTheLimit", "it was never put", func(p *pieces) { p.lateLimit = 300 << 10 }),
 }
 
 func broken(name, clause, text string, mistake func(p *pieces)) fault {

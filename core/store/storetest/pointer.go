@@ -140,6 +140,6 @@ func (p *probe) wantNoPointer(tenant, name string) {
 	p.t.Helper()
 	value, ok, err := p.b.Pointer(p.ctx, tenant, name)
 	if ok || err != nil {
-		p.t.Errorf("Pointer(%s, %s) returns %q, ok=%v, %v; nobody put it, so ok must be false without an error", tenant, name, value, ok, err)
+		p.t.Errorf("Pointer(%s, %s) returns %q, ok=%v, %v; it was never put, so ok must be false without an error", tenant, name, value, ok, err)
 	}
 }

@@ -89,24 +89,24 @@ func profileWritesCompareTheRevision(p *probe) {
 	}
 	erase := func(revision uint64) error { return p.b.DeleteProfile(p.ctx, p.tenant, name, revision) }
 
-	p.wantProfileConflict("WriteProfile at revision 7 where nothing stands", write(7))
+	p.wantProfileConflict("WriteProfile at revision 7 where nothing is stored", write(7))
 	for _, revision := range []uint64{0, 7, state.AnyRevision} {
 		if err := erase(revision); err != nil {
-			p.t.Errorf("DeleteProfile at revision %d where nothing stands returns the error %v, want none", revision, err)
+			p.t.Errorf("DeleteProfile at revision %d where nothing is stored returns the error %v, want none", revision, err)
 		}
 	}
 	first := p.writeProfile(p.tenant, name, `1`, 0)
-	p.wantProfileConflict("WriteProfile at revision 0 where a value stands", write(0))
+	p.wantProfileConflict("WriteProfile at revision 0 where a value is stored", write(0))
 	second := p.writeProfile(p.tenant, name, `2`, first)
-	p.wantProfileConflict("WriteProfile at the revision before", write(first))
-	p.wantProfileConflict("DeleteProfile at the revision before", erase(first))
-	p.wantProfileConflict("DeleteProfile at revision 0 where a value stands", erase(0))
+	p.wantProfileConflict("WriteProfile at the previous revision", write(first))
+	p.wantProfileConflict("DeleteProfile at the previous revision", erase(first))
+	p.wantProfileConflict("DeleteProfile at revision 0 where a value is stored", erase(0))
 	p.wantProfile(p.tenant, name, `2`, second)
 	if err := erase(second); err != nil {
 		p.t.Errorf("DeleteProfile at the stored revision returns the error %v", err)
 	}
 	p.wantProfile(p.tenant, name, "", 0)
-	p.wantProfileConflict("WriteProfile at the revision of what was deleted", write(second))
+	p.wantProfileConflict("WriteProfile at the revision of a deleted value", write(second))
 	p.wantProfile(p.tenant, name, "", 0)
 }
 
@@ -152,7 +152,7 @@ func oneOfRacingProfileWritersWins(p *probe) {
 		})
 		after, err := p.b.ReadProfile(p.ctx, p.tenant, name)
 		if err != nil || len(won) != 1 || won[0] != string(after.Value) {
-			p.t.Errorf("%d of %d racing writers got no error, want exactly 1 whose value stands (%s, %v): the comparison and the write must be one atomic step",
+			p.t.Errorf("%d of %d racing writers got no error, want exactly 1, whose value is stored (%s, %v): the comparison and the write must be one atomic step",
 				len(won), writers, after.Value, err)
 		}
 	}
@@ -240,7 +240,7 @@ func profileNamesThatFailCheckAreInvalid(p *probe) {
 		{"no key", p.tenant, named("n", "")},
 		{"a zero byte in the key", p.tenant, named("n", "a\x00b")},
 		{"a line break in the key", p.tenant, named("n", "a\nb")},
-		{"a key that is no UTF-8", p.tenant, named("n", "a\xffb")},
+		{"a key that is not UTF-8", p.tenant, named("n", "a\xffb")},
 		{"a key of 513 bytes", p.tenant, named("n", strings.Repeat("k", 513))},
 	}
 	for _, tt := range tests {
@@ -250,7 +250,7 @@ func profileNamesThatFailCheckAreInvalid(p *probe) {
 		errs := map[string]error{"ReadProfile": readErr, "WriteProfile": writeErr, "DeleteProfile": deleteErr}
 		if tt.at.Key != "" { // no prefix is any
 			_, errs["ProfileKeys"] = p.b.ProfileKeys(p.ctx, tt.tenant, tt.at.Namespace, tt.at.Key, "", 1)
-			_, errs["ProfileKeys behind it"] = p.b.ProfileKeys(p.ctx, tt.tenant, tt.at.Namespace, "", tt.at.Key, 1)
+			_, errs["ProfileKeys after it"] = p.b.ProfileKeys(p.ctx, tt.tenant, tt.at.Namespace, "", tt.at.Key, 1)
 		}
 		for method, err := range errs {
 			if core.CodeOf(err) != core.CodeInvalid {

@@ -17,7 +17,7 @@ var profileFaults = []fault{
 			return m.WriteProfile(ctx, tenant, name, value, state.AnyRevision)
 		}}
 	}},
-	{name: "a deletion compares nothing", clause: "ProfileWritesCompareTheRevision", text: "DeleteProfile at the revision before returns the error <nil>", backend: func(m store.Backend) store.Backend {
+	{name: "a deletion compares nothing", clause: "ProfileWritesCompareTheRevision", text: "DeleteProfile at the previous revision returns the error <nil>", backend: func(m store.Backend) store.Backend {
 		return &storetest.Faulty{Backend: m, OnDeleteProfile: func(ctx context.Context, tenant string, name state.ProfileName, _ uint64) error {
 			return m.DeleteProfile(ctx, tenant, name, state.AnyRevision)
 		}}

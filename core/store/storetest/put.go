@@ -55,7 +55,7 @@ var logPuts = []putCase{
 	{"equal fence, equal bytes: a success", &written{3, 0, "a"}, written{3, 0, "a"}, nil, written{3, 0, "a"}},
 	{"equal fence, other bytes: ErrConflict", &written{3, 0, "a"}, written{3, 0, "b"}, store.ErrConflict, written{3, 0, "a"}},
 	{"higher fence stored, other bytes: ErrFenced", &written{4, 0, "a"}, written{3, 0, "b"}, store.ErrFenced, written{4, 0, "a"}},
-	{"higher fence stored, equal bytes: ErrFenced all the same", &written{4, 0, "a"}, written{3, 0, "a"}, store.ErrFenced, written{4, 0, "a"}},
+	{"higher fence stored, equal bytes: still ErrFenced", &written{4, 0, "a"}, written{3, 0, "a"}, store.ErrFenced, written{4, 0, "a"}},
 	{"fences are numbers, not texts", &written{9, 0, "a"}, written{10, 0, "b"}, nil, written{10, 0, "b"}},
 }
 
@@ -77,7 +77,7 @@ var rewritePuts = []putCase{
 	{"equal fence and version, equal bytes: a success", &written{3, 5, "a"}, written{3, 5, "a"}, nil, written{3, 5, "a"}},
 	{"equal fence and version, other bytes: ErrConflict", &written{3, 5, "a"}, written{3, 5, "b"}, store.ErrConflict, written{3, 5, "a"}},
 	{"equal fence, higher version stored: ErrFenced", &written{3, 6, "a"}, written{3, 5, "b"}, store.ErrFenced, written{3, 6, "a"}},
-	{"equal fence, higher version stored, equal bytes: ErrFenced all the same", &written{3, 6, "a"}, written{3, 5, "a"}, store.ErrFenced, written{3, 6, "a"}},
+	{"equal fence, higher version stored, equal bytes: still ErrFenced", &written{3, 6, "a"}, written{3, 5, "a"}, store.ErrFenced, written{3, 6, "a"}},
 	{"higher fence stored: ErrFenced", &written{4, 5, "a"}, written{3, 5, "b"}, store.ErrFenced, written{4, 5, "a"}},
 	{"higher fence and lower version stored: ErrFenced", &written{4, 1, "a"}, written{3, 9, "b"}, store.ErrFenced, written{4, 1, "a"}},
 	{"versions are numbers, not texts", &written{3, 9, "a"}, written{3, 10, "b"}, nil, written{3, 10, "b"}},

@@ -13,37 +13,36 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Options says where a backend is less exact than the zero value asks for, which is a backend
-// that is exact and shows everything at once.
+// Options describes where a backend is less exact than the zero value requires. The zero
+// value is for a backend that is exact and shows every write immediately.
 type Options struct {
-	// DueRounding is how far Overdue may be off a head's DueAt, to either
-	// side. Default 0: exact to the millisecond.
+	// DueRounding is how much the time in Overdue may differ from a head's DueAt, in
+	// either direction. Default 0: exact to the millisecond.
 	DueRounding time.Duration
-	// MaxPayload is the largest payload in bytes that a record or a snapshot may
-	// have; one byte more must be store.ErrTooLarge. Default 0: there is no limit to test.
-	// It must be 300 KB or more.
+	// MaxPayload is the largest payload of a record or a snapshot, in bytes, at least
+	// 300 KB. For one byte more the backend must return store.ErrTooLarge. Default 0: no
+	// limit is tested.
 	MaxPayload int
-	// MaxRecord is the same of a record, where that is another. Default MaxPayload.
+	// MaxRecord is the limit of a record, if it differs. Default MaxPayload.
 	MaxRecord int
-	// Eventually calls check until it returns nil, or gives up and returns its
-	// last error. It wraps what Overdue and Records may return late. Default:
-	// check is called once, there is no lag.
+	// Eventually calls check until it returns nil, or gives up and returns the last
+	// error. It wraps the checks of Overdue and Records, whose results may lag. Default:
+	// check is called once.
 	Eventually func(check func() error) error
-	// Reopen returns a backend on what the one given has stored, as another process
-	// has it that begins when this one is gone. Nil: what is stored is gone with it.
+	// Reopen returns a backend on the data that b has stored, as a process has it that
+	// starts after the first has ended. Nil: the data does not outlive the process.
 	Reopen func(t *testing.T, b store.Backend) store.Backend
-	// Stop returns a context under which a Commit does its first writes only,
-	// that many of them, each of a pointer, a record or the head, and then fails
-	// with an error as if its process had died: nothing more of it reaches the
-	// store. Nil: Commit is one transaction, and there is nothing between its
-	// writes.
+	// Stop returns a context under which a Commit does only its first writes, at most
+	// the given number. A write is a pointer, a record or the head. The Commit then
+	// fails as if its process had died: no further write reaches the store. Nil: Commit
+	// is one transaction.
 	Stop func(ctx context.Context, writes int) context.Context
 }
 
-// Run checks every clause of the contract in a subtest of its own. It calls
-// open for each; open registers with t.Cleanup what must be closed. The backend
-// must be empty at first; open may return the same one again, since every
-// clause uses a tenant of its own and leaves nothing due.
+// Run checks each clause of the contract in a separate subtest and calls open for each.
+// The function open registers with t.Cleanup what must be closed. The backend must be
+// empty at first. After that, open may return the same backend again, since each clause
+// uses a separate tenant and leaves nothing due.
 func (o Options) Run(t *testing.T, open func(t *testing.T) store.Backend) {
 	t.Helper()
 	for _, group := range [][]clause{headClauses, putClauses, commitClauses, stopClauses, limitClauses, logClauses, keyClauses, pointerClauses, dueClauses, listClauses, waitingClauses, listedClauses, sharedClauses, keptClauses, eraseClauses, profileClauses, configClauses, usageClauses, admissionClauses} {
@@ -134,7 +133,7 @@ func (p *probe) wantNoRecord(key core.ThreadKey, name string) {
 		p.t.Fatalf("Get(%s, %s): %v; a record that does not exist is ok=false and no error", key, name, err)
 	}
 	if ok {
-		p.t.Errorf("Get(%s, %s) returns %s, which nobody put there", key, name, describe(got))
+		p.t.Errorf("Get(%s, %s) returns %s, which was never put", key, name, describe(got))
 	}
 }
 

@@ -189,7 +189,7 @@ func usageMarksItsHour(p *probe) {
 		p.t.Fatal(err)
 	}
 	if marks := p.marks(p.tenant); len(marks) > 0 {
-		p.t.Errorf("%+v stands after the sum", marks)
+		p.t.Errorf("the marks %+v are left after the sum, want none", marks)
 	}
 	if got := p.total(pastHour); string(got.Payload) != "sum of two" {
 		p.t.Errorf("the total is %q", got.Payload)
@@ -236,7 +236,7 @@ func usageMarksAreListed(p *probe) {
 	after := &store.UsageMark{Tenant: p.tenant, Hour: pastHour + 8}
 	page, err := p.b.UsageMarks(p.ctx, store.UsageMark{Tenant: p.tenant}.Shard(), p.tenant, after, 10)
 	if err != nil || len(page) != 2 || page[0].Hour != pastHour+9 {
-		p.t.Errorf("behind an hour without a mark: %+v, %v, want the two after it", page, err)
+		p.t.Errorf("marks after an hour without one: %+v, %v, want the two later ones", page, err)
 	}
 	for _, m := range want {
 		if err := p.sum(m, 0, "sum"); err != nil {
@@ -254,14 +254,14 @@ func olderSumIsRefused(p *probe) {
 		p.t.Fatal(err)
 	}
 	if err := p.sum(slow, 0, "one"); !errors.Is(err, store.ErrConflict) {
-		p.t.Errorf("a sum in the place of none, where another stands: %v, want ErrConflict", err)
+		p.t.Errorf("a first sum where one is stored: %v, want ErrConflict", err)
 	}
 	first := p.total(pastHour)
 	if err := p.sum(slow, first.Revision, "again"); err != nil {
 		p.t.Fatal(err)
 	}
 	if err := p.sum(slow, first.Revision, "older"); !errors.Is(err, store.ErrConflict) {
-		p.t.Errorf("a sum in the place of one that was replaced: %v, want ErrConflict", err)
+		p.t.Errorf("a sum over a replaced one: %v, want ErrConflict", err)
 	}
 	if got := p.total(pastHour); string(got.Payload) != "again" {
 		p.t.Errorf("the total is %q, want %q", got.Payload, "again")
@@ -306,7 +306,7 @@ func usageTotalsAreRead(p *probe) {
 	}
 }
 
-// expires says whether the backend lets go of what has expired: the one in memory does
+// expires reports whether the backend drops what has expired. The one in memory does
 // not.
 func (p *probe) expires() bool {
 	key := p.key("expiry")

@@ -24,8 +24,8 @@ func (p *probe) waitingHead(version uint64, since int64) thread.Head {
 	return WaitingHead(p.t, version, since)
 }
 
-// WaitingHead is the head of a thread that waits for a person since a time, in
-// unix milliseconds. Nothing of it is due.
+// WaitingHead returns the head of a thread that has waited for a decision since a time,
+// in unix milliseconds. Nothing in it is due.
 func WaitingHead(t testing.TB, version uint64, since int64) thread.Head {
 	t.Helper()
 	var h thread.Head
@@ -51,7 +51,7 @@ func WaitingHead(t testing.TB, version uint64, since int64) thread.Head {
 func waitingThreadIsListedForItsTenantOnly(p *probe) {
 	p.wantWaiting(p.tenant, nil, 10)
 	p.set(p.key("t1"), p.waitingHead(1, 5000))
-	p.set(p.key("t2"), head(1, 1)) // waits for nobody
+	p.set(p.key("t2"), head(1, 1)) // does not wait
 	longer := core.ThreadKey{Tenant: p.tenant + ".x", Thread: "t1"}
 	p.set(longer, p.waitingHead(1, 6000))
 	p.wantWaiting(p.tenant, nil, 10, store.Waiting{Thread: "t1", Since: 5000})
@@ -105,7 +105,7 @@ func longestWaitingFirst(p *probe) {
 	p.wantWaiting(p.tenant, &store.Waiting{Thread: "z", Since: 8}, 1, all[0])
 }
 
-// waitingThreadsArePaged goes on behind a thread that was decided on between two
+// waitingThreadsArePaged continues after a thread whose decision arrives between two
 // pages.
 func waitingThreadsArePaged(p *probe) {
 	const threads, page = 25, 10
@@ -124,7 +124,7 @@ func waitingThreadsArePaged(p *probe) {
 	for {
 		list, err := p.b.Waiting(p.ctx, p.tenant, after, page)
 		if err != nil {
-			p.t.Fatalf("Waiting(%s, behind %v): %v", p.tenant, after, err)
+			p.t.Fatalf("Waiting(%s, after %v): %v", p.tenant, after, err)
 		}
 		for _, w := range list {
 			got = append(got, w.Thread)
@@ -140,7 +140,7 @@ func waitingThreadsArePaged(p *probe) {
 		want = append(want, fmt.Sprintf("t%02d", i))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		p.t.Errorf("pages of %d threads, each behind the last of the one before, which waits no more by then (-want +got):\n%s", page, diff)
+		p.t.Errorf("pages of %d threads, each after the last thread of the previous page, which no longer waits by then (-want +got):\n%s", page, diff)
 	}
 }
 
@@ -149,10 +149,10 @@ func (p *probe) wantWaiting(tenant string, after *store.Waiting, limit int, want
 	p.eventually(func() error {
 		got, err := p.b.Waiting(p.ctx, tenant, after, limit)
 		if err != nil {
-			return fmt.Errorf("Waiting(%s, behind %v, limit %d): %w", tenant, after, limit, err)
+			return fmt.Errorf("Waiting(%s, after %v, limit %d): %w", tenant, after, limit, err)
 		}
 		if diff := cmp.Diff(append([]store.Waiting{}, want...), append([]store.Waiting{}, got...)); diff != "" {
-			return fmt.Errorf("Waiting(%s, behind %v, limit %d) (-want +got):\n%s", tenant, after, limit, diff)
+			return fmt.Errorf("Waiting(%s, after %v, limit %d) (-want +got):\n%s", tenant, after, limit, diff)
 		}
 		return nil
 	})

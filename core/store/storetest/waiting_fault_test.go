@@ -49,7 +49,7 @@ var waitingFaults = []fault{
 			return all, err
 		})
 	}},
-	{name: "a page begins with the last of the one before", clause: "WaitingThreadsArePaged", text: "which waits no more by then", backend: func(m store.Backend) store.Backend {
+	{name: "a page starts with the last thread of the previous one", clause: "WaitingThreadsArePaged", text: "which no longer waits by then", backend: func(m store.Backend) store.Backend {
 		return lists(m, func(ctx context.Context, tenant string, after *store.Waiting, limit int) ([]store.Waiting, error) {
 			all, err := m.Waiting(ctx, tenant, after, limit)
 			if after != nil {
