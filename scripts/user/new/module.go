@@ -98,7 +98,7 @@ func (p *project) findSource() error {
 	}
 	needed := goLine.FindSubmatch(text)
 	if needed == nil {
-		return errors.New("go.mod of " + reveille + " has no line with a Go version")
+		return errors.New("go.mod of " + reveille + " lacks the go directive")
 	}
 	if _, err := p.goes("mod", "edit", "-go="+string(needed[1])); err != nil {
 		return err

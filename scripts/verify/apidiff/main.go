@@ -1,9 +1,9 @@
-// Command apidiff says how what programs can import of this module differs from an earlier
-// commit: which changes break programs, and which do not.
+// Command apidiff compares the API that programs can import with that of an earlier commit. It
+// prints which changes break programs and which do not.
 //
 //	go run ./scripts/verify/apidiff v0.1.0
 //
-// It fails when a change breaks programs. What the API is now stands in core/reveille/api.txt.
+// It fails if a change breaks programs. The current API is in core/reveille/api.txt.
 package main
 
 import (

@@ -101,7 +101,7 @@ func (c *chat) decide(ctx context.Context, approved bool, w want) error {
 	got.text = text
 	end := chunks[len(chunks)-1]
 	if got != w || message != c.message || end.Type != "finish" || end.FinishReason != "stop" {
-		return fmt.Errorf("%s: message %s came to %+v and the last chunk is %+v; want message %s, %+v and finish(stop)", c.id, message, got, end, c.message, w)
+		return fmt.Errorf("%s: message %s is %+v and the last chunk is %+v; want message %s, %+v and finish(stop)", c.id, message, got, end, c.message, w)
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func show(ctx context.Context, h *host) error {
 	if err := shipped.decide(ctx, true, want{state: "output-available", executions: 1, text: "Done: " + shipped.text}); err != nil {
 		return err
 	}
-	say("shipped: approved; the same message went on, danger ran once (executions 1)")
+	say("shipped: approved; the same message continued, danger ran once (executions 1)")
 	if err := dropped.decide(ctx, false, want{state: "output-denied", text: "The call of danger was denied."}); err != nil {
 		return err
 	}

@@ -1,8 +1,8 @@
-// Command bench measures what a run costs in the core, best of ten, beside what is
-// wanted, and says where time and memory go; then how many durable runs there are in a
-// second, beside those of adk-go (see race; the command peer is a module of its own). The garbage collector is as the functions
-// have it, and as GOGC says where it is set. Nothing passes or fails here: what must
-// hold on every machine (objects, bytes) is asserted by tests.
+// Command bench measures the cost of a run in the core, best of ten, and prints it next to the
+// goal. It lists where time and memory are spent. Then it compares the number of durable runs
+// in a second with that of adk-go (see race; the command peer is a separate module). The
+// garbage collector has the settings of the functions, or GOGC if it is set. Nothing passes or
+// fails here: tests assert the figures that hold on every machine, such as objects and bytes.
 package main
 
 import (

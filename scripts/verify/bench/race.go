@@ -110,7 +110,7 @@ func printRace(out io.Writer, all []contender, results []map[int]result) {
 // leftOut says why adk-go does not run: most often its modules cannot be fetched.
 func leftOut(text []byte) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
-	return fmt.Sprintf("adk-go is left out, since its module cannot be built: %s", line)
+	return fmt.Sprintf("adk-go is skipped, since its module cannot be built: %s", line)
 }
 
 // run runs a round and reads what it prints.

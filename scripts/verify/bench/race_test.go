@@ -41,7 +41,7 @@ theirs                                       16      590       5.00       2000
 
 func TestAPeerThatCannotBeBuiltIsLeftOutWithOneSentence(t *testing.T) {
 	got := leftOut([]byte("\ngo: google.golang.org/adk/v2@v2.2.0: no network\nmore\n"))
-	if want := "adk-go is left out, since its module cannot be built: go: google.golang.org/adk/v2@v2.2.0: no network"; got != want {
+	if want := "adk-go is skipped, since its module cannot be built: go: google.golang.org/adk/v2@v2.2.0: no network"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -130,7 +130,7 @@ type event struct {
 
 func parse(data []byte) (e event, err error) {
 	if err = json.Unmarshal(data, &e); err != nil {
-		err = fmt.Errorf("an event is no JSON: %w", err)
+		err = fmt.Errorf("an event is not JSON: %w", err)
 	}
 	return e, err
 }

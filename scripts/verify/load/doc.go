@@ -1,26 +1,25 @@
-// Command load asks the local host for many streams at once, and says what they cost.
+// Command load opens many streams on the local host and prints their cost.
 //
 //	go run ./scripts/verify/load -streams 500 -words 50 -idle 2000
 //
-// It builds and starts a host of its own, with the demo agent, on a file in a folder of
-// its own, and is its only client, on the same machine: what it measures holds both.
+// It builds and starts a host with the demo agent, on a file in a new folder. It is the only
+// client of the host and runs on the same machine, so the figures include both.
 //
-// First each of the streams is asked to say so many words, ten a second, all of them at
-// once. A stream must be whole: status 200, events numbered without a gap, the words
-// exactly, run_finish with a natural end, nothing behind it. Then each of the idle
-// followers opens the stream of a run of its own that is not due for an hour, and is left
-// alone with its heartbeats. Anything else than that is an error, which is printed, and
-// the exit status is 1.
+// First, all streams start together, and each model generates ten words a second. A stream must
+// be complete: status 200, events numbered without a gap, the exact words, run_finish with a
+// natural end, and no further events. Then each idle follower opens the stream of a separate
+// run that is not due for an hour, and receives only heartbeats. Everything else is an error,
+// which is printed, and the exit status is 1.
 //
 // The figures:
 //
 //   - first byte: from the moment before the request is sent until the first byte of the
-//     first event is read; the 95th percentile of the streams. It holds the connection,
-//     the submission and its write to the file, one of as many at the same moment.
-//   - delay of a delta: from the time that its event says, when the model said it, until
-//     it was read; the 99th percentile of all deltas. The host tells milliseconds.
-//   - memory of a stream: by how much the host's resident memory has grown, from before
-//     the first to the middle of the words, by stream.
-//   - processor of the followers: what the host has used of one processor while they were
-//     idle, in percent; their heartbeats are in it.
+//     first event is read; the 95th percentile of the streams. It includes the connection, the
+//     submission and its write to the file, concurrently with all others.
+//   - delay of a delta: from the time in its event, which is the time of the model, until it
+//     was read; the 99th percentile of all deltas. The time has a resolution of milliseconds.
+//   - memory of a stream: the growth of the host's resident memory, from before the first
+//     stream to the middle of the words, divided by the number of streams.
+//   - processor of the followers: the host's use of one processor while all followers are
+//     idle, in percent, including their heartbeats.
 package main

@@ -46,8 +46,8 @@ func TestAStreamMustBeWhole(t *testing.T) {
 		{"a word twice", frames(start, w1, w1, w2, finish), `the stream says "w1w1 w2"`},
 		{"an error", frames(start, w1, `"event_type":"error","error":"internal error"`), `the stream has an error: internal error`},
 		{"an event is missing", frames(start) + strings.Replace(frames(w1), `"sequence":1`, `"sequence":3`, 1), `event 2 has the number 3`},
-		{"something behind the end", frames(start, w1, w2, finish, start), `run_start comes behind the end`},
-		{"no JSON", "data: {\n\n", `an event is no JSON: unexpected end of JSON input`},
+		{"something behind the end", frames(start, w1, w2, finish, start), `run_start comes after the end`},
+		{"no JSON", "data: {\n\n", `an event is not JSON: unexpected end of JSON input`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -14,10 +14,10 @@ import (
 
 func main() {
 	var o options
-	flag.IntVar(&o.streams, "streams", 500, "streams at once")
-	flag.IntVar(&o.words, "words", 50, "words of each, ten a second, 1 to 600")
-	flag.IntVar(&o.idle, "idle", 2000, "followers that are idle")
-	flag.DurationVar(&o.watch, "watch", 30*time.Second, "how long the followers are watched")
+	flag.IntVar(&o.streams, "streams", 500, "number of concurrent streams")
+	flag.IntVar(&o.words, "words", 50, "words of each stream, ten a second, 1 to 600")
+	flag.IntVar(&o.idle, "idle", 2000, "number of idle followers")
+	flag.DurationVar(&o.watch, "watch", 30*time.Second, "time during which the followers are measured")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

@@ -84,7 +84,7 @@ func (s *oneStream) read(body io.Reader, sent time.Time, words int) error {
 		case err != nil:
 			return err
 		case last.Type == "run_finish":
-			return fmt.Errorf("%s comes behind the end", e.Type)
+			return fmt.Errorf("%s comes after the end", e.Type)
 		case e.Sequence != number:
 			return fmt.Errorf("event %d has the number %d", number, e.Sequence)
 		case e.Type == "error":

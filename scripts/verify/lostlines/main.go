@@ -1,13 +1,13 @@
-// Command lostlines lists what merges have lost: for each merge of the history, the lines
-// that one parent had added and that neither the merge nor HEAD has anywhere.
+// Command lostlines lists the lines that merges have lost. For each merge of the history, these
+// are the lines that one parent added and that neither the merge nor HEAD has.
 //
 //	go run ./scripts/verify/lostlines              # all merges that HEAD contains, oldest first
 //	go run ./scripts/verify/lostlines -from v1.2.0 # those since a commit
 //
-// Whoever merges by hand drops lines of one side without a sign of it: what they wired no
-// longer happens, and no test of the part notices. Most lines that it lists are fine: both
-// sides had written them in other words. Each wants a look: does something that they
-// promised no longer hold? It needs git and a clone with its whole history.
+// A merge by hand can drop lines of one side silently: the code that they connected is no
+// longer called, and no unit test fails. Most listed lines are harmless, because both sides
+// have written them in other words. Check each one: does a promise no longer hold? The command
+// needs git and a clone with the whole history.
 package main
 
 import (
@@ -22,8 +22,8 @@ import (
 )
 
 func main() {
-	from := flag.String("from", "", "the commit after which merges are looked at; empty: all")
-	least := flag.Int("least", 12, "characters that a line must have to be listed: shorter ones say nothing")
+	from := flag.String("from", "", "`commit` after which merges are checked (default: all merges)")
+	least := flag.Int("least", 12, "minimum number of characters of a listed line")
 	flag.Parse()
 	h := history{folder: ".", least: *least, out: os.Stdout}
 	if err := h.look(*from); err != nil {

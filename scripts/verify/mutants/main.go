@@ -45,13 +45,13 @@ func main() {
 func command() error {
 	o := options{suites: defaultSuites, workers: runtime.GOMAXPROCS(0), patience: 20 * time.Second}
 	packages := flag.String("packages", defaultPackages, "packages whose code is mutated, comma-separated")
-	tests := flag.String("tests", "", "whose tests kill a package's mutants, such as core/internal/run=core/internal/run,core/host+long;... (+long: without -short)")
+	tests := flag.String("tests", "", "packages whose tests run for the mutants of a package, such as core/internal/run=core/internal/run,core/host+long;... (+long: without -short)")
 	flag.IntVar(&o.count, "n", 300, "size of the sample; 0: all")
-	flag.Uint64Var(&o.seed, "seed", 1, "another seed draws another sample")
+	flag.Uint64Var(&o.seed, "seed", 1, "seed of the sample")
 	flag.StringVar(&o.only, "only", "", "draw the sample only from a `file`, file:line or file:function; several are comma-separated")
-	flag.BoolVar(&o.list, "list", false, "print the mutants, run none")
+	flag.BoolVar(&o.list, "list", false, "print the mutants and run none")
 	flag.BoolVar(&o.equivalents, "equivalents", false, "run the mutants of equivalent.txt: none of them may die")
-	flag.DurationVar(&o.within, "within", time.Hour, "start no mutant after this time; those left out fail the run")
+	flag.DurationVar(&o.within, "within", time.Hour, "start no mutant after this time; if some did not run, the command fails")
 	flag.Parse()
 	o.packages, o.narrow = strings.Split(*packages, ","), *packages != defaultPackages
 	root, err := exec.Command("go", "env", "GOMOD").Output()

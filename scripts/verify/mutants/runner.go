@@ -211,5 +211,5 @@ func (h *head) reason() string {
 			return line
 		}
 	}
-	return "exit without a word"
+	return "exit without output"
 }

@@ -1,5 +1,5 @@
-// Command notice writes adapters/protocols/page/NOTICE: the licences of the code of others that ships
-// with the page and in the binaries. Run it where a dependency changes:
+// Command notice writes adapters/protocols/page/NOTICE: the licenses of third-party code in the
+// page and in the binaries. Run it after a change of dependencies:
 //
 //	go run ./scripts/verify/notice > adapters/protocols/page/NOTICE
 package main

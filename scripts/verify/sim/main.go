@@ -23,13 +23,13 @@ const defaultWorlds = 20_000 // each kind equally often
 func main() {
 	var w sim.Worlds
 	flag.IntVar(&w.First, "seed0", number("SEED0", 0), "the first world")
-	flag.IntVar(&w.Count, "seeds", number("SEEDS", defaultWorlds), "how many worlds")
-	world := flag.Int("world", number("WORLD", -1), "tell one world, operation by operation")
-	flag.BoolVar(&w.Stop, "first", false, "end with the first violation")
-	flag.IntVar(&w.Show, "show", 5, "how many violations to print")
-	flag.BoolVar(&w.Replayed, "replay", false, "repeat the runs of every world from their records, and not of some")
-	flag.IntVar(&w.Tenants, "day", 0, "simulate days of so many tenants instead")
-	hash := flag.Bool("hash", false, "print a hash of each world, of all that happens in it, and nothing else")
+	flag.IntVar(&w.Count, "seeds", number("SEEDS", defaultWorlds), "number of worlds")
+	world := flag.Int("world", number("WORLD", -1), "print one `world`, operation by operation")
+	flag.BoolVar(&w.Stop, "first", false, "stop at the first violation")
+	flag.IntVar(&w.Show, "show", 5, "number of violations to print")
+	flag.BoolVar(&w.Replayed, "replay", false, "replay the runs of every world, not only of some")
+	flag.IntVar(&w.Tenants, "day", 0, "simulate days with this number of `tenants` instead")
+	hash := flag.Bool("hash", false, "print only a hash of all events of each world")
 	flag.Parse()
 	debug.SetGCPercent(1600) // worlds are small and short
 	violations := 0

@@ -61,8 +61,8 @@ const patience = time.Hour
 const allWorlds = 20_000
 
 func main() {
-	only := flag.String("only", "", "the one mutant to try")
-	worlds := flag.Int("seeds", allWorlds, "worlds in which a mutant must be found")
+	only := flag.String("only", "", "`name` of the only mutant to run")
+	worlds := flag.Int("seeds", allWorlds, "number of worlds in which the simulator must find a mutant")
 	check := flag.Bool("check", false, "only check that every replacement fits the source and compiles")
 	flag.Parse()
 	scratch, err := os.MkdirTemp("", "simmutants")

@@ -24,9 +24,9 @@ import (
 
 func main() {
 	first := flag.Int("seed0", 0, "the first world")
-	worlds := flag.Int("seeds", 40, "how many worlds: one of each kind are 20")
-	replay := flag.Bool("replay", false, "repeat the runs of every world from their records, and not of some")
-	day := flag.Int("day", 0, "simulate days of so many tenants instead")
+	worlds := flag.Int("seeds", 40, "number of worlds; 20 have one of each kind")
+	replay := flag.Bool("replay", false, "replay the runs of every world, not only of some")
+	day := flag.Int("day", 0, "simulate days with this number of `tenants` instead")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: simsame [flags] COMMIT")
 		flag.PrintDefaults()

@@ -185,7 +185,7 @@ func (v *view) checkInputs() {
 	}
 	for id := range at {
 		if !known[id] {
-			v.violated(kindDoubled, "nobody sent the input %s", id)
+			v.violated(kindDoubled, "no client sent the input %s", id)
 		}
 	}
 }
@@ -238,7 +238,7 @@ func (v *view) checkOrder() {
 				continue
 			}
 			if name[line] != "" && places[0] < last[line] {
-				v.violated(kindOrder, "%s: input %s stands before %s, which was acknowledged earlier", line, m.ID, name[line])
+				v.violated(kindOrder, "%s: input %s is before %s, which was acknowledged earlier", line, m.ID, name[line])
 			}
 			last[line], name[line] = places[0], m.ID
 		}

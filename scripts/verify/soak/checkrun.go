@@ -32,7 +32,7 @@ func (v *view) checkTurns() {
 		case "tool":
 			called = true
 			if len(open) == 0 || m.Result == nil || m.Result.CallID != turn.Calls[open[0]].ID {
-				v.violated(kindResult, "message %d (%s) is no result of an open call", i, m.ID)
+				v.violated(kindResult, "message %d (%s) is not a result of an open call", i, m.ID)
 				continue
 			}
 			text := echoed(turn.Calls[open[0]].Arguments)
@@ -108,11 +108,11 @@ func (v *view) checkEnd(run string) {
 		if !slices.ContainsFunc(v.cancels, func(c *cancellation) bool {
 			return (c.Run == "" || c.Run == run) && c.Sent.Before(finished.Add(time.Second))
 		}) {
-			v.violated(kindEnded, "%s, and nobody cancelled it", lived)
+			v.violated(kindEnded, "%s, and no client cancelled it", lived)
 		}
 	case how == "superseded":
 		if !slices.ContainsFunc(v.inputs, func(in *input) bool { return in.Mode == modeInterrupt && in.Sent.Before(finished.Add(time.Second)) }) {
-			v.violated(kindEnded, "%s, and nobody interrupted it", lived)
+			v.violated(kindEnded, "%s, and no client interrupted it", lived)
 		}
 	case how == "error dead_letter":
 		if n := v.Kills(time.UnixMilli(r.Created), finished); n < deadLetter {

@@ -145,14 +145,14 @@ func (v *view) checkDecision(m message, text string) {
 	said, how := v.verdicts[text], v.Runs[m.Run].how()
 	if !m.Result.IsError {
 		if said == nil || !said.Approved {
-			v.violated(kindDecided, "call %s of run %s was executed, and nobody had approved it", text, m.Run)
+			v.violated(kindDecided, "call %s of run %s was executed without an approval", text, m.Run)
 		}
 		v.checkResult(m, text)
 		return
 	}
 	switch denied := m.Result.Status == "denied"; {
 	case denied && (said == nil || said.Approved):
-		v.violated(kindDecided, "call %s of run %s was denied, and nobody had said so", text, m.Run)
+		v.violated(kindDecided, "call %s of run %s was denied without a decision", text, m.Run)
 	case !denied && said != nil && said.Done && how == "natural_end":
 		v.violated(kindDecided, "call %s of run %s was decided (approved: %v), acknowledged, and its result is %q of status %s", text, m.Run, said.Approved, m.result(), m.Result.Status)
 	case !denied && m.Result.Status != "cancelled" && how == "natural_end":

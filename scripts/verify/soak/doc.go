@@ -1,41 +1,40 @@
-// Command soak uses fifty threads of the local host at once, kills the host
-// again and again, and checks that nothing came of it.
+// Command soak uses fifty threads of the local host concurrently, kills the host again and
+// again, and checks that nothing is lost or duplicated.
 //
 //	go run ./scripts/verify/soak -kills 60
 //
-// It knows the host only as its users do: the binary that it starts as a child
-// process, signals, and HTTP. The binary is the test build (tag killpoints),
-// whose tools note each execution in a file; nothing else in it differs.
+// It uses the host as its users do: it starts the binary as a child process and sends signals
+// and HTTP requests. The binary is the test build (tag killpoints), whose tools log each
+// execution to a file. It does not differ otherwise.
 //
-// Each thread has one client, which sends one request after the other in every
-// input mode and over every door (native messages, native runs, AI SDK chats),
-// gives up waiting at times, repeats what had no response, repeats some of what
-// had one, and cancels. Others follow runs, lose their connection, and resume.
-// Meanwhile the host gets SIGKILLs and SIGTERMs: alone, in bursts, while it
-// starts, while it stops, and within a round of tools. A thread
-// that has had its share is left to end its runs; then its log, its runs and
-// all that its clients were told are compared:
+// Each thread has one client. The client sends requests in sequence, in every input mode and
+// to every kind of endpoint (native messages, native runs, AI SDK chats). Sometimes it stops
+// waiting. It repeats requests without a response and some with a response, and it cancels
+// runs. Other clients follow runs, lose their connection, and resume. During this, the host
+// gets SIGKILLs and SIGTERMs: single ones, bursts, during its start, during its stop, and in a
+// round of tools. When a thread has had its share of requests, its runs may end. Then its log,
+// its runs and the responses to its clients are compared:
 //
-//   - lost: every acknowledged input is in the log, unless the run that was to
-//     read it was cancelled or superseded, by somebody;
-//   - doubled: no input and no run is there twice, and each turn is the scripted
-//     model's response to what precedes it;
-//   - order: queued input stands in the order of its acknowledgement;
+//   - lost: every acknowledged input is in the log, unless a client has cancelled or
+//     superseded the run that was to read it;
+//   - doubled: no input and no run occurs twice, and each turn is the scripted model's
+//     response to the messages before it;
+//   - order: queued input is in the order of its acknowledgement;
 //   - result: every call has exactly one result, at its place;
 //   - unfinished: every run has ended;
-//   - ended: no run ended but as it was asked to. A run may be dead-lettered
-//     after five SIGKILLs in its lifetime, however many SIGTERMs it saw;
-//   - stream: what a client read, resumed or not, is the committed run, with no
-//     byte twice and none left out;
-//   - executed: no tool ran twice in one life of the host, nor again after its
-//     result had been shown;
-//   - decided: what was approved ran, what was denied or never decided did not, and a
-//     decision that was acknowledged is what the run goes on with;
-//   - refused: no repetition, cancel or read got a response that it must not get;
-//   - host: it starts, it stops when told, it never ends by itself.
+//   - ended: a run only ends as requested. It may become a dead letter after five SIGKILLs in
+//     its lifetime, with any number of SIGTERMs;
+//   - stream: the text that a client has read, resumed or not, is that of the committed run,
+//     without a repeated or missing byte;
+//   - executed: no tool ran twice in one life of the host, or again after a client has seen
+//     its result;
+//   - decided: approved calls ran, denied and undecided calls did not, and an acknowledged
+//     decision is the one with which the run continues;
+//   - refused: no repetition, cancel or read got a wrong response;
+//   - host: it starts, it stops after a signal, and it never exits by itself.
 //
-// The last line says what was done and what was found; any violation makes the
-// exit status 1 and prints the thread: what its clients did, its log, its runs,
-// and the host's words about it. The seed decides what is sent and when the
-// host dies, but not how far the host is by then: a seed repeats the plan.
+// The last line has the numbers of requests and violations. A violation sets the exit status to
+// 1 and prints the thread: the requests of its clients, its log, its runs, and the log of the
+// host about it. The seed determines the requests and the times of the signals, but not the
+// progress of the host: a seed repeats the plan.
 package main

@@ -27,12 +27,12 @@ type options struct {
 
 func main() {
 	var o options
-	flag.IntVar(&o.kills, "kills", 60, "how often the host is ended by a signal")
-	flag.IntVar(&o.threads, "threads", 50, "threads in use at a time")
-	flag.Uint64Var(&o.seed, "seed", 0, "of everything random; 0: a new one")
+	flag.IntVar(&o.kills, "kills", 60, "number of signals that end the host")
+	flag.IntVar(&o.threads, "threads", 50, "number of concurrent threads")
+	flag.Uint64Var(&o.seed, "seed", 0, "random seed; 0: a new one")
 	flag.DurationVar(&o.pace, "pace", time.Second, "mean time between two requests of a thread's client")
-	flag.StringVar(&o.target, "host", "./scripts/user/demo", "the package of the host")
-	flag.BoolVar(&o.keep, "keep", false, "keep the host's files though nothing was found")
+	flag.StringVar(&o.target, "host", "./scripts/user/demo", "`package` of the host")
+	flag.BoolVar(&o.keep, "keep", false, "keep the files of the host even without violations")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -72,7 +72,7 @@ func run(ctx context.Context, o options) (int, error) {
 		return len(s.found), errors.New("interrupted")
 	}
 	if missing := s.tally.missing(); o.kills >= chapter && len(missing) > 0 {
-		return len(s.found), fmt.Errorf("these never happened: %s", strings.Join(missing, ", "))
+		return len(s.found), fmt.Errorf("these cases did not occur: %s", strings.Join(missing, ", "))
 	}
 	if len(s.found) > 0 || o.keep {
 		fmt.Fprintln(os.Stderr, "soak: the host's files are in", folder)

@@ -302,7 +302,7 @@ func (s *session) rest(ctx context.Context, impatient context.Context, within ti
 		}
 		s.look()
 		if !deadline.IsZero() && time.Now().After(deadline) {
-			s.fault(kindUnfinished, "the thread does not come to rest: %s", strings.TrimSpace(string(a.body)))
+			s.fault(kindUnfinished, "the thread does not become idle: %s", strings.TrimSpace(string(a.body)))
 			return false
 		}
 		_ = pause(ctx, 150*time.Millisecond) // the loop looks at the context

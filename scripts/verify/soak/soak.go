@@ -186,7 +186,7 @@ func (s *session) drain(ctx context.Context) {
 	case <-ctx.Done():
 		<-over // the readers' context is this one
 	case <-timer.C:
-		s.fault(kindStream, "streams are open %s after the thread came to rest", drainTime)
+		s.fault(kindStream, "streams are open %s after the thread has become idle", drainTime)
 	}
 }
 

@@ -112,7 +112,7 @@ type native struct {
 func (s *shown) event(f frame, life int) error {
 	var e native
 	if err := json.Unmarshal([]byte(f.Data), &e); err != nil {
-		return fmt.Errorf("a frame is no event: %w in %s", err, f.Data)
+		return fmt.Errorf("a frame is not an event: %w in %s", err, f.Data)
 	}
 	if f.ID != "" {
 		s.Last = f.ID
@@ -123,7 +123,7 @@ func (s *shown) event(f frame, life int) error {
 	switch e.Type {
 	case "run_start":
 		if s.Run != "" && s.Run != e.RunID {
-			return fmt.Errorf("it goes on as run %s", e.RunID)
+			return fmt.Errorf("it continues as run %s", e.RunID)
 		}
 		s.Run = e.RunID
 	case "step_restarted":
@@ -195,7 +195,7 @@ func (s *shown) chunk(f frame, life int) error {
 	}
 	var c chunk
 	if err := json.Unmarshal([]byte(f.Data), &c); err != nil {
-		return fmt.Errorf("a frame is no chunk: %w in %s", err, f.Data)
+		return fmt.Errorf("a frame is not a chunk: %w in %s", err, f.Data)
 	}
 	last := &step{} // what belongs to no step is not kept
 	if n := len(s.Steps); n > 0 {

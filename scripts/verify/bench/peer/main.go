@@ -1,7 +1,7 @@
-// Command peer runs what BenchmarkHostRuns of the local host runs, on adk-go: runs of two
-// steps, a tool call and then a text, each in a session of its own that is stored in SQLite.
-// It calls adk-go's runner in its own process, without the HTTP that the local host's
-// clients pay for. It is a module of its own, so that nothing else links what it does.
+// Command peer repeats BenchmarkHostRuns of the local host with adk-go: runs of two steps, a
+// tool call and then a text. Each run has a new session that is stored in SQLite. The command
+// calls adk-go's runner in its own process, without the HTTP that clients of the local host
+// need. It is a separate module, so that no other program links its dependencies.
 package main
 
 import (

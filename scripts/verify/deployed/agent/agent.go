@@ -1,5 +1,5 @@
-// Package agent is the demo agent with a tool that does what no tool of the demo does
-// and the role of a function allows: it uses profiles.
+// Package agent is the demo agent with an additional tool. The tool uses profiles, which the
+// role of a function allows and no tool of the demo agent does.
 package agent
 
 import (
@@ -13,8 +13,8 @@ import (
 
 var notes = state.ProfileKey[string]{Name: "notes"}
 
-// Parts returns the demo agent's, and the tool profile. That writes a profile of the
-// tenant, reads it, lists it, deletes it, and returns what it has seen.
+// Parts returns the parts of the demo agent and the tool profile. The tool writes, reads, lists
+// and deletes a profile of the tenant, and returns the results.
 func Parts(models map[string]agent.ModelBinding) (agent.Parts, error) {
 	parts, err := demo.Parts(models)
 	if err != nil {

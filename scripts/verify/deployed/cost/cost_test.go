@@ -172,7 +172,7 @@ func TestFiguresThatAreRefused(t *testing.T) {
 	good := readFile(t, "infra/cost.json")
 	for _, tt := range []struct{ name, old, new, want string }{
 		{"an unknown key", `"cpu_ms"`, `"cpu"`, `unknown field "cpu"`},
-		{"no day", `"day": "`, `"day": "x`, "is none, YYYY-MM-DD"},
+		{"no day", `"day": "`, `"day": "x`, "is not a date, want YYYY-MM-DD"},
 		{"work that is missing", `"sweep"`, `"swept"`, `work "sweep" is missing`},
 		{"no JSON", `{`, `[`, "figures: "},
 	} {

@@ -1,6 +1,5 @@
-// Package cost turns what was measured of a deployment into money: figures of work,
-// the prices of AWS, and the tables of infra/cost.md. The figures come from the test
-// that measures the built functions; they stand in infra/cost.json, so that anybody can
-// compare. Nothing here is measured, and only waits for models, tools and people are
-// assumed.
+// Package cost converts the measured work of a deployment to money: figures of work, the prices
+// of AWS, and the tables of infra/cost.md. A test of the built functions measures the figures
+// and writes them to infra/cost.json. This package measures nothing. It only assumes how long
+// models and tools take.
 package cost

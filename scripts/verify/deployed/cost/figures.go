@@ -17,23 +17,23 @@ type Figures struct {
 	Live float64 `json:"live_write_units_per_second"`
 	// Mark is how many read units a second of inference costs to see whether one does.
 	Mark float64 `json:"mark_read_units_per_second"`
-	// Look is how many read units a second of a stream costs whose run waits.
+	// Look is the number of read units for a second of a stream whose run waits.
 	Look float64 `json:"look_read_units_per_second"`
-	// Cold is a step in a process that has just started: the first of its run.
+	// Cold is the first step of a run in a new process.
 	Cold Cold `json:"cold"`
 }
 
-// The names of what was measured.
+// The names of the measured pieces of work.
 const (
-	Submission = "submission" // to a thread that is there, at the door that does not stream
+	Submission = "submission" // to an existing thread, through the API that does not stream
 	Calls      = "calls"      // a run's first step: a text and two tool calls
 	Answer     = "answer"     // its second and last: a text
 	Chat       = "chat"       // the same two steps while a request streams them
 	Sweep      = "sweep"      // of a stack in which nothing is due
 )
 
-// Work is what one piece of work takes. Of several the median counts, so that what
-// comes once in many steps is left out.
+// Work is the cost of one piece of work: the median of several, so that rare additional work
+// is not included.
 type Work struct {
 	Write       float64 `json:"write_units"`
 	Read        float64 `json:"read_units"`
@@ -43,7 +43,7 @@ type Work struct {
 	CPU         float64 `json:"cpu_ms"`
 }
 
-// Cold is what a start adds.
+// Cold is the cost of a start.
 type Cold struct {
 	Init     float64 `json:"init_ms"`
 	Handler  float64 `json:"handler_ms"`
@@ -51,10 +51,10 @@ type Cold struct {
 	MemoryMB int     `json:"peak_memory_mb"` // of a process that has taken all the steps
 }
 
-// Runs is how many of each were measured.
+// Runs is the number of measurements of each piece of work.
 const Runs = 9
 
-// names are those that Work must have.
+// names are the pieces of work that figures must have.
 var names = []string{Submission, Calls, Answer, Chat, Sweep}
 
 // Parse reads figures. An unknown key and a missing piece of work are errors.
@@ -64,7 +64,7 @@ func Parse(text []byte) (Figures, error) {
 		return Figures{}, fmt.Errorf("figures: %w", err)
 	}
 	if _, err := time.Parse(time.DateOnly, f.Day); err != nil {
-		return Figures{}, fmt.Errorf("figures: day %q is none, YYYY-MM-DD is allowed", f.Day)
+		return Figures{}, fmt.Errorf("figures: day %q is not a date, want YYYY-MM-DD", f.Day)
 	}
 	for _, name := range names {
 		if _, ok := f.Work[name]; !ok {

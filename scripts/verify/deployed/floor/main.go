@@ -1,5 +1,5 @@
-// Command floor is the least that a function with DynamoDB and SQS can be, and, with
-// the tag bedrock, with Bedrock: the start-up time of ours is measured beside it.
+// Command floor is the smallest function with DynamoDB and SQS and, with the tag bedrock,
+// Bedrock. The start-up times of the functions are compared with its own.
 package main
 
 import (

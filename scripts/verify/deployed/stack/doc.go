@@ -1,6 +1,6 @@
-// Package stack says what CloudFormation would make of a template: which resources
-// are there with given parameters, what they are called, and their properties, with
-// every function resolved. Tests build from that what they need of it, so that what
-// is tested is what gets deployed. It knows the types and functions of template.yaml,
-// after SAM's transform, and names what it does not know.
+// Package stack computes the resources that CloudFormation creates from a template: which
+// resources exist with given parameters, their names, and their properties with every function
+// resolved. Tests create their resources from it, so they test the deployed configuration. It
+// knows the types and functions of template.yaml after SAM's transform. Unknown ones are
+// errors that name them.
 package stack

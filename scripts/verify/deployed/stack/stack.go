@@ -10,8 +10,8 @@ import (
 
 // Options are of one deployment.
 type Options struct {
-	Name       string            // the stack's; its resources' names begin with it
-	Parameters map[string]string // beside the defaults; an unknown name is an error
+	Name       string            // of the stack; the names of its resources start with it
+	Parameters map[string]string // in addition to the defaults; an unknown name is an error
 	// QueueURL returns the URL of a queue. nil: as at AWS.
 	QueueURL func(name string) string
 }
@@ -80,8 +80,8 @@ func list(value string) []any {
 	return all
 }
 
-// Of returns the properties, resolved, of all resources of a type that are there, by
-// logical id.
+// Of returns the resolved properties of all existing resources of a type, by logical
+// id.
 func (s *Stack) Of(kind string) (map[string]json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
 	for id, r := range s.resources {

@@ -1,5 +1,5 @@
-// Command trigger is the function of that name with the agent of these tests, whatever
-// package app has become.
+// Command trigger is the function of that name with the agent of these tests. It does not depend on
+// package app.
 package main
 
 import (

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Shape says which front end of AWS stands before a function.
+// Shape is the front end of AWS that invokes a function.
 type Shape string
 
 // The shapes: a Function URL (payload format 2.0), an API Gateway REST API

@@ -22,8 +22,8 @@ var ErrClosed = errors.New("the host is closed")
 type Options struct {
 	Logger *slog.Logger // what the host does; nil: slog.Default()
 	Output io.Writer    // what the functions print; nil: os.Stderr
-	// Report, if set, is told of each invocation that a function has finished, before
-	// [Host.Invoke] returns. Invocations of several sandboxes are reported at once.
+	// Report, if set, is called for each finished invocation, before [Host.Invoke] returns.
+	// Invocations of several sandboxes are reported concurrently.
 	Report func(Report)
 }
 
@@ -73,7 +73,7 @@ func New(o Options, functions ...Function) (*Host, error) {
 // caller must read the response's body to its end or close it. Errors: a
 // [*FunctionError] when the function fails before it responds,
 // [ErrUnknownFunction], [ErrClosed], the context's. Lambda cannot cancel an
-// invocation: when ctx ends first, the function goes on.
+// invocation: if ctx ends first, the function continues.
 func (h *Host) Stream(ctx context.Context, function string, payload []byte) (*Response, error) {
 	return h.stream(ctx, function, newInvocation(payload))
 }
@@ -138,7 +138,7 @@ func (h *Host) Starts() []Start {
 	return append([]Start(nil), h.starts...)
 }
 
-// Close kills every sandbox, whatever it does, and waits until all are gone.
+// Close kills every sandbox and waits until all have exited.
 func (h *Host) Close() error {
 	h.mu.Lock()
 	h.closed = true

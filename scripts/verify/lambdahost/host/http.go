@@ -21,10 +21,9 @@ type Front struct {
 	Authorizer json.RawMessage
 }
 
-// Handler serves HTTP requests by invoking a function. What the function
-// streams arrives as it comes; when a stream breaks off, so does the response,
-// and the client's read fails. A function that fails before it responds is a 502,
-// or a 504 after its timeout.
+// Handler serves HTTP requests by invoking a function. Streamed data is passed on immediately.
+// If a stream breaks off, the response breaks off too, and the client's read fails. A function
+// that fails before it responds is a 502, or a 504 after its timeout.
 func (h *Host) Handler(f Front) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequestBody))

@@ -44,7 +44,7 @@ type Poller struct {
 	// nil: after the queue's visibility timeout, as AWS does it.
 	RetryAfter *time.Duration
 	// NoItemFailures switches ReportBatchItemFailures off: a batch whose
-	// invocation succeeds is deleted, whatever it returns.
+	// invocation succeeds is deleted without regard to its result.
 	NoItemFailures bool
 }
 

@@ -1,5 +1,5 @@
-// Command main uses a local host by the client that oapi-codegen has made, in package
-// api beside it: main URL. It prints what ../expected.txt has.
+// Command main uses a local host with the client that oapi-codegen has generated in package
+// api: main URL. Its output must equal ../expected.txt.
 package main
 
 import (
