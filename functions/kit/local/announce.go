@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,6 +28,19 @@ func announce(log *slog.Logger, s settings.Settings, parts agent.Parts, triggers
 		attributes = append(attributes, "triggers", strings.Join(triggers, ", "))
 	}
 	log.Info("listening", attributes...)
+}
+
+// warnOfKeys warns about variables that look like keys of providers under other names. It
+// does so if the scripted model runs because no provider has a key.
+func warnOfKeys(log *slog.Logger, s settings.Settings) {
+	if len(s.Misnamed) == 0 || len(s.Providers) > 0 || s.Model != "" {
+		return
+	}
+	var found, want []string
+	for _, name := range slices.Sorted(maps.Keys(s.Misnamed)) {
+		found, want = append(found, name), append(want, s.Misnamed[name])
+	}
+	log.Warn("no provider key is set, the model is scripted", "found", strings.Join(found, ", "), "did_you_mean", strings.Join(want, ", "))
 }
 
 // agents lists the agents with the models that they call.

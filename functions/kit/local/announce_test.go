@@ -103,6 +103,34 @@ func TestTheHostLogsOneLineBeforeItServes(t *testing.T) {
 	}
 }
 
+func TestTheHostWarnsOfKeysUnderOtherNames(t *testing.T) {
+	const want = `level=WARN msg="no provider key is set, the model is scripted" found=OPEN_AI_KEY did_you_mean=OPENAI_API_KEY` + "\n"
+	tests := []struct {
+		name    string
+		environ []string
+		want    string
+	}{
+		{"no key", nil, ""},
+		{"a near name", []string{"OPEN_AI_KEY=k"}, want},
+		{"a near name and another key", []string{"OPEN_AI_KEY=k", "GROQ_API_KEY=k"}, ""},
+		{"a near name and a model", []string{"OPEN_AI_KEY=k", "REVEILLE_MODEL=scripted"}, ""},
+		{"two near names", []string{"CLAUDE_KEY=k", "GOOGLE_API_KEY=k"}, strings.NewReplacer("OPEN_AI_KEY", `"CLAUDE_KEY, GOOGLE_API_KEY"`, "OPENAI_API_KEY", `"ANTHROPIC_API_KEY, GEMINI_API_KEY"`).Replace(want)},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s, err := settings.Read(test.environ)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var log strings.Builder
+			warnOfKeys(untimed(&log), s)
+			if diff := cmp.Diff(test.want, log.String()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 func TestTheAddressIsOneThatAClientCanUse(t *testing.T) {
 	tests := []struct{ name, addr, bound, want string }{
 		{"the default", "127.0.0.1:3000", "127.0.0.1:3000", "127.0.0.1:3000"},

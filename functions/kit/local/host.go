@@ -131,6 +131,7 @@ func (h *localHost) build(e *env.Env, s settings.Settings, backend store.Backend
 		return err
 	}
 	announce(log, s, parts, h.triggers.Names())
+	warnOfKeys(log, s)
 	return nil
 }
 

@@ -134,6 +134,11 @@ func connect(s settings.Settings, p settings.Provider) (agent.ProviderSpec, erro
 		if len(others) > 0 {
 			hint = set(others)
 		}
+		for name, want := range s.Misnamed {
+			if want == p.KeyVariable {
+				hint = fmt.Sprintf(" (did you mean it by %s?)", name)
+			}
+		}
 		return c, fmt.Errorf("environment variable %s is not set, the key of %s, whose model REVEILLE_MODEL names%s", p.KeyVariable, p.ID, hint)
 	}
 	return c, nil

@@ -67,6 +67,7 @@ func TestWhichModelTheEnvironmentSays(t *testing.T) {
 		{"a provider and nothing", "REVEILLE_MODEL=ollama/", "", variable + `REVEILLE_MODEL is "ollama/", a provider without a model, want ollama/NAME`},
 		{"a server on this machine without a model", "OLLAMA_BASE_URL=http://127.0.0.1:1/v1", "", variable + "REVEILLE_MODEL is not set (set: OLLAMA_BASE_URL): say which model, as ollama/NAME"},
 		{"no key", "REVEILLE_MODEL=groq/openai/gpt-oss-20b", "", variable + "GROQ_API_KEY is not set, the key of groq, whose model REVEILLE_MODEL names"},
+		{"a key under a near name", "REVEILLE_MODEL=openai/m OPEN_AI_KEY=k", "", variable + "OPENAI_API_KEY is not set, the key of openai, whose model REVEILLE_MODEL names (did you mean it by OPEN_AI_KEY?)"},
 		{"another's key", "REVEILLE_MODEL=openai/gpt-oss-20b GROQ_API_KEY=k", "", variable + "OPENAI_API_KEY is not set, the key of openai, whose model REVEILLE_MODEL names (set: GROQ_API_KEY)"},
 		{"a secret of nobody", "REVEILLE_MODEL_KEY_SECRET=prod/key", "", "environment variables REVEILLE_MODEL_KEY_SECRET and REVEILLE_MODEL_BASE_URL are of the provider that REVEILLE_MODEL names, which is not set, want PROVIDER/NAME; providers are " + all},
 		{"an address of nobody", "REVEILLE_MODEL_BASE_URL=https://m/v1", "", "environment variables REVEILLE_MODEL_KEY_SECRET and REVEILLE_MODEL_BASE_URL are of the provider that REVEILLE_MODEL names, which is not set, want PROVIDER/NAME; providers are " + all},

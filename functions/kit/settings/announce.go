@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Announces reports whether what happens to runs is to be told.
+// Announces reports whether the process sends notifications about runs.
 func (s Settings) Announces() bool { return s.WebhookURL != "" || s.EventBus != "" }
 
-// hookAddress takes the address of a webhook. It may have a query: that is where many
-// receivers want their token.
+// hookAddress takes the address of a webhook. It may have a query, since many receivers
+// expect their token there.
 func hookAddress(s *Settings, v string) error {
 	if v == "" {
 		return nil
@@ -22,8 +22,8 @@ func hookAddress(s *Settings, v string) error {
 	return err
 }
 
-// withoutToken is the value of a variable as an error may quote it: the query of a
-// webhook's address may be a token.
+// withoutToken returns the value of a variable for errors: without the query of a webhook's
+// address, which may be a token.
 func withoutToken(name, value string) string {
 	if name == "REVEILLE_WEBHOOK_URL" {
 		value, _, _ = strings.Cut(value, "?")

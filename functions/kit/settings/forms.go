@@ -2,7 +2,7 @@ package settings
 
 import "strings"
 
-// The forms of values are checked by hand: to compile them as regular expressions took a
+// The forms of values are checked by hand: the compilation of regular expressions took a
 // twentieth of a function's start.
 
 const (
@@ -11,17 +11,17 @@ const (
 	upper  = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 )
 
-// isOf reports whether v has a character, and none but those of set.
+// isOf reports whether v is not empty and has only characters of set.
 func isOf(v, set string) bool { return v != "" && strings.Trim(v, set) == "" }
 
-// isBucket reports whether v is a name that S3 gives to no two buckets: 3 to 63 small
-// letters, digits, dots and hyphens, a letter or digit at both ends.
+// isBucket reports whether v can be the name of an S3 bucket: 3 to 63 small letters,
+// digits, dots and hyphens, a letter or digit at both ends.
 func isBucket(v string) bool {
 	return len(v) >= 3 && len(v) <= 63 && isOf(v, lower+digits+".-") && strings.Trim(v, ".-") == v
 }
 
-// isDomain reports whether v is a name of DNS, without the final dot: labels of small
-// letters, digits, underscores and hyphens, these not at an end.
+// isDomain reports whether v is a DNS name without the final dot: labels of small letters,
+// digits, underscores and hyphens. No label begins or ends with a hyphen.
 func isDomain(v string) bool {
 	for label := range strings.SplitSeq(v, ".") {
 		if !isOf(label, lower+digits+"_-") || strings.Trim(label, "-") != label {

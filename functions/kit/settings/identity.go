@@ -7,21 +7,21 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Identity says who authenticated requests are taken for. Which fields are used
-// depends on the way to authenticate.
+// Identity describes the tenant and the user of a request. The way of authentication
+// decides which fields are used.
 type Identity struct {
-	Tenant      string            // REVEILLE_TENANT: the tenant of everybody
-	TenantClaim string            // REVEILLE_TENANT_CLAIM: what names the tenant in a token or an authorizer's context
-	UserClaim   string            // REVEILLE_USER_CLAIM: what names the user in an authorizer's context
+	Tenant      string            // REVEILLE_TENANT: the tenant of all callers
+	TenantClaim string            // REVEILLE_TENANT_CLAIM: the name of the tenant in a token or an authorizer's context
+	UserClaim   string            // REVEILLE_USER_CLAIM: the name of the user in an authorizer's context
 	Tenants     map[string]string // REVEILLE_TENANTS: tenants by id of identity pool, user, role or account
-	Issuer      string            // REVEILLE_ISSUER: who issues the tokens
-	KeysURL     string            // REVEILLE_KEYS_URL: where the issuer's keys are; empty: at its usual place
-	Clients     []string          // REVEILLE_CLIENTS: whom tokens are for
-	TokenUse    string            // REVEILLE_TOKEN_USE: which of Cognito's tokens count
+	Issuer      string            // REVEILLE_ISSUER: the issuer of tokens
+	KeysURL     string            // REVEILLE_KEYS_URL: the address of the issuer's keys; empty: the usual one
+	Clients     []string          // REVEILLE_CLIENTS: the clients or audiences of tokens
+	TokenUse    string            // REVEILLE_TOKEN_USE: the kind of Cognito tokens that is accepted
 }
 
-// Given returns the names of the variables that are set. REVEILLE_TOKEN_USE, which
-// always has a value, counts when it is not the default.
+// Given returns the names of the variables that are set. REVEILLE_TOKEN_USE always has a
+// value: it is among them if the value is not the default.
 func (i Identity) Given() (names []string) {
 	for _, v := range []struct {
 		name  string
@@ -53,7 +53,7 @@ func name(field func(*Settings) *string) func(*Settings, string) error {
 	}
 }
 
-// given refuses an empty item, which a comma too many makes.
+// given refuses an empty item, such as after a comma at the end.
 func given(v string) (string, error) {
 	if v == "" {
 		return "", errForm
@@ -91,11 +91,11 @@ func tenants(s *Settings, v string) error {
 	return nil
 }
 
-// anonymous is the tenant of everybody on AWS when no other is named.
+// anonymous is the tenant of all callers on AWS if no other is set.
 const anonymous = "public"
 
-// EverybodysTenant is the one tenant of a deployment on AWS, where there is only one;
-// empty: tenants come from requests.
+// EverybodysTenant returns the only tenant of a deployment on AWS; empty: requests name
+// their tenants.
 func (s Settings) EverybodysTenant() string {
 	if s.Identity.Tenant == "" && s.Auth == "none" {
 		return anonymous

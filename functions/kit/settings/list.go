@@ -9,8 +9,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// list reads values with commas between them; nothing is an empty list. check
-// returns a value as it is compared later.
+// list reads values that are separated by commas. check returns a value in the form in
+// which it is compared later.
 func list(field func(*Settings) *[]string, check func(string) (string, error)) func(*Settings, string) error {
 	return func(s *Settings, v string) error {
 		if v == "" {
@@ -48,8 +48,8 @@ func hostName(v string) (string, error) {
 	return v, nil
 }
 
-// origin refuses what no browser would send in Origin, since it would never
-// match: no path, no capital letter, no default port, and no pattern.
+// origin refuses a value that no browser sends in the header Origin, since it never
+// matches: one with a path, a capital letter, a default port or a pattern.
 func origin(v string) (string, error) {
 	u, err := url.Parse(v)
 	if err != nil {
@@ -70,7 +70,7 @@ func origin(v string) (string, error) {
 	return v, nil
 }
 
-// user returns the name of a user, or the star that stands for all.
+// user returns the name of a user, or the star for all users.
 func user(v string) (string, error) {
 	if v != "*" && core.CheckName("user", v) != nil {
 		return "", errForm

@@ -6,32 +6,32 @@ import (
 	"github.com/reveille-run/reveille/core/secret"
 )
 
-// Provider is a provider of models as the environment has it, by the names of variables
-// that its own programs read.
+// Provider is a provider of models, with its key and address from the environment. The
+// names of the variables are those that the provider's own programs read.
 type Provider struct {
-	ID    string // what REVEILLE_MODEL calls it
-	Model string // the one that is bound where none is named; empty: one has to be
-	// KeyVariable and URLVariable name the variables of its key and its address; empty:
-	// there is none.
+	ID    string // its name in REVEILLE_MODEL
+	Model string // its default model; empty: REVEILLE_MODEL has to name one
+	// KeyVariable and URLVariable are the names of the variables of its key and its
+	// address; empty: it has no such variable.
 	KeyVariable, URLVariable string
-	// Own says that it is a server on a machine of one's own, which needs no key.
+	// Own reports whether it needs no key, as a server on your own machine.
 	Own bool
 
 	Key     secret.String
 	BaseURL string
 }
 
-// Said reports whether the environment says anything of the provider.
+// Said reports whether the environment has a key or an address of the provider.
 func (p Provider) Said() bool { return !p.Key.IsZero() || p.BaseURL != "" }
 
-// Providers are all providers that can be named, without what the environment says.
+// Providers returns all providers, without keys and addresses.
 func Providers() []Provider {
 	return []Provider{
 		{ID: "openai", Model: "gpt-5-mini", KeyVariable: "OPENAI_API_KEY", URLVariable: "OPENAI_BASE_URL"},
-		{ID: "openai-responses", KeyVariable: "OPENAI_API_KEY", URLVariable: "OPENAI_BASE_URL"}, // the same by its other API
+		{ID: "openai-responses", KeyVariable: "OPENAI_API_KEY", URLVariable: "OPENAI_BASE_URL"}, // the other API of openai
 		{ID: "anthropic", Model: "claude-haiku-4-5", KeyVariable: "ANTHROPIC_API_KEY", URLVariable: "ANTHROPIC_BASE_URL"},
 		{ID: "gemini", Model: "gemini-2.5-flash", KeyVariable: "GEMINI_API_KEY", URLVariable: "GEMINI_BASE_URL"},
-		{ID: "bedrock", Own: true}, // who asks is AWS's to say
+		{ID: "bedrock", Own: true}, // it uses AWS credentials
 		{ID: "groq", Model: "openai/gpt-oss-20b", KeyVariable: "GROQ_API_KEY", URLVariable: "GROQ_BASE_URL"},
 		{ID: "openrouter", Model: "openai/gpt-5-mini", KeyVariable: "OPENROUTER_API_KEY", URLVariable: "OPENROUTER_BASE_URL"},
 		{ID: "deepseek", Model: "deepseek-chat", KeyVariable: "DEEPSEEK_API_KEY", URLVariable: "DEEPSEEK_BASE_URL"},
@@ -45,8 +45,8 @@ func Providers() []Provider {
 	}
 }
 
-// Provider returns a provider with what the environment says of it; ok is false where no
-// provider has the id.
+// Provider returns a provider with its key and address from the environment; ok is false
+// if no provider has the id.
 func (s Settings) Provider(id string) (p Provider, ok bool) {
 	all := Providers()
 	i := slices.IndexFunc(all, func(p Provider) bool { return p.ID == id })
@@ -62,11 +62,11 @@ func (s Settings) Provider(id string) (p Provider, ok bool) {
 	return p, true
 }
 
-// providerVariables are the keys and addresses.
+// providerVariables are the keys and addresses of providers. Two providers can share them.
 func providerVariables() []variable {
 	var all []variable
 	for _, p := range Providers() {
-		if p.KeyVariable == "" || slices.ContainsFunc(all, func(v variable) bool { return v.name == p.KeyVariable }) {
+		if p.KeyVariable == "" || slices.ContainsFunc(all, func(v variable) bool { return v.Name == p.KeyVariable }) {
 			continue
 		}
 		of := func(s *Settings) *Provider {
@@ -76,14 +76,22 @@ func providerVariables() []variable {
 			s.Providers = append(s.Providers, p)
 			return &s.Providers[len(s.Providers)-1]
 		}
+		key := Variable{Name: p.KeyVariable, Allowed: "a key", Meaning: "The key of provider `" + p.ID + "`."}
+		if p.Own {
+			key.Meaning = "The key for your `" + p.ID + "` server, if that server needs one."
+		}
+		base := Variable{Name: p.URLVariable, Allowed: addressAllowed, Unset: "the provider's own address", Meaning: "The address of provider `" + p.ID + "`."}
+		if p.Own {
+			base.Unset, base.Meaning = "the server's usual port on this machine", "The address of your `"+p.ID+"` server."
+		}
 		all = append(all,
-			variable{p.KeyVariable, "", "a key", func(s *Settings, v string) error {
+			variable{key, func(s *Settings, v string) error {
 				if v != "" {
 					of(s).Key = secret.New(v)
 				}
 				return nil
 			}},
-			variable{p.URLVariable, "", addressAllowed, func(s *Settings, v string) error {
+			variable{base, func(s *Settings, v string) error {
 				var read string
 				if err := address(func(*Settings) *string { return &read })(s, v); err != nil || read == "" {
 					return err

@@ -1,7 +1,7 @@
-// Package settings reads the configuration of a process from its environment:
-// the variables with the prefix REVEILLE_, and the names that providers and the
-// AWS SDK already have. An unknown REVEILLE_ name or a bad value is an error
-// that names it and what is allowed.
+// Package settings reads the configuration of a process from its environment: the
+// variables with the prefix REVEILLE_, the keys and addresses of providers, and the memory
+// that Lambda sets. An unknown REVEILLE_ name or a bad value is an error with the name, the
+// value and the allowed values. [Variables] lists all variables, as README.md does.
 package settings
 
 import (
@@ -16,58 +16,60 @@ import (
 	"github.com/reveille-run/reveille/core/secret"
 )
 
-// Settings is the configuration of a process. README.md and template.yaml list
-// the variables.
+// Settings is the configuration of a process. [Variables] describes the variables.
 type Settings struct {
-	Addr      string        // REVEILLE_ADDR: where the local host listens
-	Hosts     []string      // REVEILLE_HOSTS: further names that the local host has in Host headers, in lower case
-	Origins   []string      // REVEILLE_ORIGINS: origins of other sites whose pages may send requests, as browsers write them
-	Page      string        // REVEILLE_PAGE: whether the page is shown at /, on or off; empty: as the host does by itself
-	Data      string        // REVEILLE_DATA: the local host's database file, or "memory"
-	Auth      string        // REVEILLE_AUTH: how requests are authenticated: none, iam, jwt, gateway, lambda; empty: not said
-	Identity  Identity      // who they are taken for
-	Model     string        // REVEILLE_MODEL: the model that app/models binds, as PROVIDER/NAME; package providers reads it
-	Triggers  string        // REVEILLE_TRIGGERS: a file of triggers, or its JSON itself
-	Catalog   string        // REVEILLE_MODEL_CATALOG: models over the built-in ones, a file or its JSON itself; package limits reads it
-	Limits    string        // REVEILLE_LIMITS: what tenants may use, a file or its JSON itself; package limits reads it
+	Addr      string        // REVEILLE_ADDR
+	Hosts     []string      // REVEILLE_HOSTS, in lower case
+	Origins   []string      // REVEILLE_ORIGINS
+	Page      string        // REVEILLE_PAGE: on, off or empty; see [Settings.ShowsPage]
+	Data      string        // REVEILLE_DATA: a file, or "memory"
+	Auth      string        // REVEILLE_AUTH: empty if it is not set
+	Identity  Identity      // the tenants and users of requests
+	Model     string        // REVEILLE_MODEL; package providers reads it
+	Triggers  string        // REVEILLE_TRIGGERS: a file, or its JSON
+	Catalog   string        // REVEILLE_MODEL_CATALOG: a file, or its JSON; package limits reads it
+	Limits    string        // REVEILLE_LIMITS: a file, or its JSON; package limits reads it
 	Steps     int           // REVEILLE_STEPS_PER_INVOCATION
-	Lease     time.Duration // REVEILLE_LEASE: how long a claim holds without renewal
-	Sweep     time.Duration // REVEILLE_SWEEP_INTERVAL: of the local host
-	Requests  int           // REVEILLE_MAX_REQUESTS: how many requests the local host has under way at most, streams among them
+	Lease     time.Duration // REVEILLE_LEASE
+	Sweep     time.Duration // REVEILLE_SWEEP_INTERVAL
+	Requests  int           // REVEILLE_MAX_REQUESTS
 	LogLevel  slog.Level    // REVEILLE_LOG_LEVEL
-	Table     string        // REVEILLE_TABLE: the DynamoDB table of threads
-	Config    string        // REVEILLE_CONFIG_TABLE: the DynamoDB table of profiles and configuration snapshots
-	QueueURL  string        // REVEILLE_QUEUE_URL: the SQS queue of wake-ups
-	Bucket    string        // REVEILLE_PAYLOAD_BUCKET: the S3 bucket of payloads that are too large for the table; empty: none
-	StreamURL string        // REVEILLE_STREAM_URL: base address of the function that streams
+	Table     string        // REVEILLE_TABLE
+	Config    string        // REVEILLE_CONFIG_TABLE
+	QueueURL  string        // REVEILLE_QUEUE_URL
+	Bucket    string        // REVEILLE_PAYLOAD_BUCKET: empty if all payloads are in the table
+	StreamURL string        // REVEILLE_STREAM_URL
 
-	DeadLetterURL string // REVEILLE_DEAD_LETTER_QUEUE_URL: the SQS queue of dead wake-ups, which the sweep drains
+	DeadLetterURL string // REVEILLE_DEAD_LETTER_QUEUE_URL
 
-	WebhookURL        string        // REVEILLE_WEBHOOK_URL: where what happens to runs is posted
-	WebhookSecret     secret.String // REVEILLE_WEBHOOK_SECRET: signs it; checked by who uses it
-	WebhookSecretName string        // REVEILLE_WEBHOOK_SECRET_NAME: the name of the secret that this is
-	EventBus          string        // REVEILLE_EVENT_BUS: name or ARN of the event bus that it is put on
+	WebhookURL        string        // REVEILLE_WEBHOOK_URL
+	WebhookSecret     secret.String // REVEILLE_WEBHOOK_SECRET; package announce checks its form
+	WebhookSecretName string        // REVEILLE_WEBHOOK_SECRET_NAME
+	EventBus          string        // REVEILLE_EVENT_BUS: a name or an ARN
 
-	UsageKeep time.Duration // REVEILLE_USAGE_DAYS: how long what runs have used is kept; 0: it is not recorded
-	// UsageReaders are users who see what their whole tenant has used; "*": all. REVEILLE_USAGE_READERS
-	UsageReaders []string
-	Metrics      bool // REVEILLE_METRICS: functions on AWS write metrics into their logs
-	Memory       int  // AWS_LAMBDA_FUNCTION_MEMORY_SIZE: of the function, in MB
+	UsageKeep    time.Duration // REVEILLE_USAGE_DAYS: 0 if no usage is recorded
+	UsageReaders []string      // REVEILLE_USAGE_READERS: "*" means all users
+	Metrics      bool          // REVEILLE_METRICS
+	Memory       int           // AWS_LAMBDA_FUNCTION_MEMORY_SIZE, in MB
 
-	// CacheSize is how many bytes of conversations a process keeps in memory: a
-	// quarter of AWS_LAMBDA_FUNCTION_MEMORY_SIZE, at least 8 MiB.
+	// CacheSize is the number of bytes of conversations that a process caches: a quarter of
+	// AWS_LAMBDA_FUNCTION_MEMORY_SIZE, at least 8 MiB.
 	CacheSize int
 
-	Providers      []Provider // those of which the environment says something: OPENAI_API_KEY, ANTHROPIC_BASE_URL and so on
-	ModelKeySecret string     // REVEILLE_MODEL_KEY_SECRET: the name of the secret that the key of Model's provider is
-	ModelBaseURL   string     // REVEILLE_MODEL_BASE_URL: the address of Model's provider
+	Providers      []Provider // the providers with a key or an address in the environment
+	ModelKeySecret string     // REVEILLE_MODEL_KEY_SECRET
+	ModelBaseURL   string     // REVEILLE_MODEL_BASE_URL
 
-	// Secret opens a secret by its name, as functions on AWS that use one do; nil
-	// elsewhere. See [Settings.OpenSecret].
+	// Misnamed has the variables whose names are close to the name of a provider's key, with
+	// that name.
+	Misnamed map[string]string
+
+	// Secret opens a secret by its name. It is nil where there is no store of secrets, as
+	// on the local host. See [Settings.OpenSecret].
 	Secret func(name string) (secret.Source, error)
 }
 
-// ShowsPage reports whether the page is shown, as REVEILLE_PAGE says.
+// ShowsPage reports whether the page is shown. byDefault applies if REVEILLE_PAGE is not set.
 func (s Settings) ShowsPage(byDefault bool) bool {
 	if byDefault {
 		return s.Page != "off"
@@ -75,125 +77,11 @@ func (s Settings) ShowsPage(byDefault bool) bool {
 	return s.Page == "on"
 }
 
-// smallestCache is what even the smallest function spends on conversations.
+// smallestCache is the size of the cache of the smallest function.
 const smallestCache = 8 << 20
 
-// variable is one name of the environment.
-type variable struct {
-	name    string
-	preset  string
-	allowed string // for errors
-	set     func(s *Settings, value string) error
-}
-
-func variables() []variable {
-	return slices.Concat(ours(), usageVariables(), others(), providerVariables())
-}
-
-// ours are the others with our prefix.
-func ours() []variable {
-	return []variable{
-		{"REVEILLE_ADDR", "127.0.0.1:3000", "host:port", text(func(s *Settings) *string { return &s.Addr })},
-		{"REVEILLE_HOSTS", "", "names or addresses without port, with commas between them", list(func(s *Settings) *[]string { return &s.Hosts }, hostName)},
-		{"REVEILLE_ORIGINS", "", "scheme://host[:port] as browsers write it, with commas between them", list(func(s *Settings) *[]string { return &s.Origins }, origin)},
-		{"REVEILLE_PAGE", "", "on, off", oneOf(func(s *Settings) *string { return &s.Page }, "", "on", "off")},
-		{"REVEILLE_DATA", ".reveille/reveille.db", `a file, or "memory"`, text(func(s *Settings) *string { return &s.Data })},
-		{"REVEILLE_AUTH", "", "none, iam, jwt, gateway, lambda", oneOf(func(s *Settings) *string { return &s.Auth }, "", "none", "iam", "jwt", "gateway", "lambda")},
-		{"REVEILLE_TENANT", "", "a name of A-Z a-z 0-9 . _ : -", name(func(s *Settings) *string { return &s.Identity.Tenant })},
-		{"REVEILLE_TENANT_CLAIM", "", "the name of a claim", text(func(s *Settings) *string { return &s.Identity.TenantClaim })},
-		{"REVEILLE_USER_CLAIM", "", "the name of a claim", text(func(s *Settings) *string { return &s.Identity.UserClaim })},
-		{"REVEILLE_TENANTS", "", "ID=TENANT, with commas between them; an ID is an identity pool's, AIDA..., AROA... or an account's 12 digits", tenants},
-		{"REVEILLE_ISSUER", "", "an https address without query", secureAddress(func(s *Settings) *string { return &s.Identity.Issuer })},
-		{"REVEILLE_KEYS_URL", "", "an https address without query", secureAddress(func(s *Settings) *string { return &s.Identity.KeysURL })},
-		{"REVEILLE_CLIENTS", "", "client ids or audiences, with commas between them", list(func(s *Settings) *[]string { return &s.Identity.Clients }, given)},
-		{"REVEILLE_TOKEN_USE", "id", "id, access", oneOf(func(s *Settings) *string { return &s.Identity.TokenUse }, "id", "access")},
-		{"REVEILLE_MODEL", "", "PROVIDER/NAME", text(func(s *Settings) *string { return &s.Model })},
-		{"REVEILLE_MODEL_KEY_SECRET", "", "the name of a secret", text(func(s *Settings) *string { return &s.ModelKeySecret })},
-		{"REVEILLE_MODEL_BASE_URL", "", addressAllowed, address(func(s *Settings) *string { return &s.ModelBaseURL })},
-		{"REVEILLE_TRIGGERS", "", "a file, or its JSON", text(func(s *Settings) *string { return &s.Triggers })},
-		{"REVEILLE_MODEL_CATALOG", "", "a file, or its JSON", text(func(s *Settings) *string { return &s.Catalog })},
-		{"REVEILLE_LIMITS", "", "a file, or its JSON", text(func(s *Settings) *string { return &s.Limits })},
-		{"REVEILLE_STEPS_PER_INVOCATION", "1", "1 to 100", func(s *Settings, v string) (err error) {
-			if s.Steps, err = strconv.Atoi(v); err == nil && (s.Steps < 1 || s.Steps > 100) {
-				err = strconv.ErrRange
-			}
-			return err
-		}},
-		{"REVEILLE_LEASE", "30s", "a duration from 1s to 15m", duration(func(s *Settings) *time.Duration { return &s.Lease }, time.Second, 15*time.Minute)},
-		{"REVEILLE_SWEEP_INTERVAL", "5s", "a duration from 10ms to 10m", duration(func(s *Settings) *time.Duration { return &s.Sweep }, 10*time.Millisecond, 10*time.Minute)},
-		{"REVEILLE_MAX_REQUESTS", "4096", "1 to 1000000", func(s *Settings, v string) (err error) {
-			if s.Requests, err = strconv.Atoi(v); err == nil && (s.Requests < 1 || s.Requests > 1_000_000) {
-				err = strconv.ErrRange
-			}
-			return err
-		}},
-		{"REVEILLE_LOG_LEVEL", "info", "debug, info, warn, error", func(s *Settings, v string) error { return s.LogLevel.UnmarshalText([]byte(v)) }},
-		{"REVEILLE_TABLE", "", "a table name", text(func(s *Settings) *string { return &s.Table })},
-		{"REVEILLE_CONFIG_TABLE", "", "a table name", text(func(s *Settings) *string { return &s.Config })},
-		{"REVEILLE_QUEUE_URL", "", addressAllowed, address(func(s *Settings) *string { return &s.QueueURL })},
-		{"REVEILLE_DEAD_LETTER_QUEUE_URL", "", addressAllowed, address(func(s *Settings) *string { return &s.DeadLetterURL })},
-		{"REVEILLE_PAYLOAD_BUCKET", "", "the name of a bucket", func(s *Settings, v string) error {
-			if s.Bucket = v; v != "" && !isBucket(v) {
-				return errForm
-			}
-			return nil
-		}},
-		{"REVEILLE_STREAM_URL", "", addressAllowed, address(func(s *Settings) *string { return &s.StreamURL })},
-		{"REVEILLE_WEBHOOK_URL", "", "an https URL without user and fragment; on the local host http too, for addresses of this machine", hookAddress},
-		{"REVEILLE_WEBHOOK_SECRET", "", "whsec_ and base64", func(s *Settings, v string) error {
-			s.WebhookSecret = secret.New(v)
-			return nil
-		}},
-		{"REVEILLE_WEBHOOK_SECRET_NAME", "", "the name of a secret, beside no REVEILLE_WEBHOOK_SECRET", func(s *Settings, v string) error {
-			if s.WebhookSecretName = v; v != "" && !s.WebhookSecret.IsZero() {
-				return errForm
-			}
-			return nil
-		}},
-		{"REVEILLE_EVENT_BUS", "", "the name or ARN of an event bus", func(s *Settings, v string) error {
-			if s.EventBus = v; v != "" && !isBus(v) {
-				return errForm
-			}
-			return nil
-		}},
-	}
-}
-
-// usageVariables are those of what is recorded of what runs use.
-func usageVariables() []variable {
-	return []variable{
-		{"REVEILLE_USAGE_DAYS", "396", "0 (nothing is recorded) to 3660", func(s *Settings, v string) error {
-			days, err := strconv.ParseUint(v, 10, 32)
-			if err == nil && days > 3660 {
-				err = errForm
-			}
-			s.UsageKeep = time.Duration(days) * 24 * time.Hour
-			return err
-		}},
-		{"REVEILLE_USAGE_READERS", "", "users as their tokens or roles name them, or *, with commas between them", list(func(s *Settings) *[]string { return &s.UsageReaders }, user)},
-		{"REVEILLE_METRICS", "off", "on, off", func(s *Settings, v string) error {
-			if s.Metrics = v == "on"; v != "on" && v != "off" {
-				return errForm
-			}
-			return nil
-		}},
-	}
-}
-
-// others are those whose names are the platform's.
-func others() []variable {
-	return []variable{
-		{"AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "256", "a number of megabytes", func(s *Settings, v string) error {
-			megabytes, err := strconv.ParseUint(v, 10, 20)
-			s.Memory = int(megabytes)
-			s.CacheSize = max(smallestCache, int(megabytes)<<20/4)
-			return err
-		}},
-	}
-}
-
-// Read reads "NAME=value" pairs as os.Environ gives them. An empty value counts
-// as not set. also are further REVEILLE_ names that the program knows itself.
+// Read reads "NAME=value" pairs in the form of os.Environ. An empty value is the same as
+// no value. also are further REVEILLE_ names that the program reads itself.
 func Read(environ []string, also ...string) (Settings, error) {
 	given := make(map[string]string, len(environ))
 	for _, pair := range environ {
@@ -203,34 +91,27 @@ func Read(environ []string, also ...string) (Settings, error) {
 	var s Settings
 	known := also
 	for _, v := range variables() {
-		known = append(known, v.name)
-		value := given[v.name]
+		known = append(known, v.Name)
+		value := given[v.Name]
 		if value == "" {
-			value = v.preset
+			value = v.Default
 		}
 		if err := v.set(&s, value); err != nil {
-			return Settings{}, fmt.Errorf("environment variable %s is %q, allowed: %s", v.name, harmless(withoutToken(v.name, value)), v.allowed)
+			return Settings{}, v.wrong(value)
 		}
 	}
-	var unknown []string
-	for name := range given {
-		if strings.HasPrefix(name, "REVEILLE_") && !slices.Contains(known, name) {
-			unknown = append(unknown, name)
-		}
+	if err := checkNames(given, known); err != nil {
+		return Settings{}, err
 	}
-	if len(unknown) > 0 {
-		slices.Sort(unknown)
-		known = slices.DeleteFunc(known, func(name string) bool { return !strings.HasPrefix(name, "REVEILLE_") })
-		return Settings{}, fmt.Errorf("unknown environment variable %s, known are: %s", strings.Join(unknown, ", "), strings.Join(known, ", "))
-	}
+	s.Misnamed = misnamed(given)
 	return s, nil
 }
 
-// OpenSecret returns the source of a secret. The error says so where there is no store of
-// secrets: the local host reads keys from its environment.
+// OpenSecret returns the source of a secret. It fails where there is no store of secrets:
+// the local host reads keys from its environment.
 func (s Settings) OpenSecret(name string) (secret.Source, error) {
 	if s.Secret == nil {
-		return nil, fmt.Errorf("secret %q: secrets are read by functions on AWS that use them, and here nobody does", name)
+		return nil, fmt.Errorf("secret %q: only functions on AWS that call models or sign notifications can read secrets", name)
 	}
 	return s.Secret(name)
 }
@@ -242,11 +123,11 @@ func text(field func(*Settings) *string) func(*Settings, string) error {
 	}
 }
 
-// addressAllowed is what address takes.
+// addressAllowed describes the values that address takes.
 const addressAllowed = "an http or https URL without user, query and fragment"
 
-// address takes a URL to which paths can be added. A bad one must fail at start:
-// most are used only when somebody asks for what is behind them.
+// address takes a URL to which paths can be added. A bad one must fail at start: a process
+// may use its addresses much later.
 func address(field func(*Settings) *string) func(*Settings, string) error {
 	return func(s *Settings, v string) error {
 		if v == "" {
@@ -264,7 +145,7 @@ func address(field func(*Settings) *string) func(*Settings, string) error {
 	}
 }
 
-// harmless is a value as an error may show it: without the password of a URL.
+// harmless returns a value without the password of a URL, for errors.
 func harmless(value string) string {
 	if !strings.Contains(value, "@") {
 		return value
@@ -283,6 +164,28 @@ func oneOf(field func(*Settings) *string, allowed ...string) func(*Settings, str
 		}
 		*field(s) = v
 		return nil
+	}
+}
+
+// formed takes nothing, or a value of a form.
+func formed(field func(*Settings) *string, is func(string) bool) func(*Settings, string) error {
+	return func(s *Settings, v string) error {
+		if *field(s) = v; v != "" && !is(v) {
+			return errForm
+		}
+		return nil
+	}
+}
+
+// number takes an integer from 1 to most.
+func number(field func(*Settings) *int, most int) func(*Settings, string) error {
+	return func(s *Settings, v string) error {
+		n, err := strconv.Atoi(v)
+		if err == nil && (n < 1 || n > most) {
+			err = strconv.ErrRange
+		}
+		*field(s) = n
+		return err
 	}
 }
 

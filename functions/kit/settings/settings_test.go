@@ -3,6 +3,7 @@ package settings
 import (
 	"fmt"
 	"log/slog"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +21,7 @@ func TestReadDefaults(t *testing.T) {
 	want := Settings{
 		Addr: "127.0.0.1:3000", Data: ".reveille/reveille.db", Steps: 1,
 		Lease: 30 * time.Second, Sweep: 5 * time.Second, Requests: 4096, LogLevel: slog.LevelInfo, CacheSize: 67108864, Identity: Identity{TokenUse: "id"},
-		UsageKeep: 396 * 24 * time.Hour, Memory: 256,
+		UsageKeep: 396 * 24 * time.Hour, Memory: 256, Misnamed: map[string]string{},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(secret.String{})); diff != "" {
 		t.Error(diff)
@@ -51,7 +52,7 @@ func TestReadValues(t *testing.T) {
 		Lease: 15 * time.Minute, Sweep: 10 * time.Millisecond, Requests: 1_000_000, LogLevel: slog.LevelWarn, Table: "t", Config: "c", QueueURL: "https://q/1", DeadLetterURL: "https://q/2",
 		WebhookURL: "https://hooks.example/in?token=abc", EventBus: "arn:aws:events:us-east-1:123456789012:event-bus/runs",
 		StreamURL: "http://s/", Bucket: "payloads-1.x", CacheSize: 268435456, ModelKeySecret: "prod/key", ModelBaseURL: "https://m/v1",
-		UsageKeep: 720 * time.Hour, UsageReaders: []string{"accounting", "AROA1"}, Metrics: true, Memory: 1024,
+		UsageKeep: 720 * time.Hour, UsageReaders: []string{"accounting", "AROA1"}, Metrics: true, Memory: 1024, Misnamed: map[string]string{},
 		Origins: []string{"https://app.example", "http://localhost:5173"},
 		Identity: Identity{
 			Tenant: "t-1", TenantClaim: "custom:tenant", UserClaim: "principalId", Issuer: "https://i.example/pool", KeysURL: "https://i.example/keys",
@@ -78,13 +79,10 @@ func TestReadValues(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	const address = "allowed: an http or https URL without user, query and fragment"
 	tests := []struct{ name, pair, want string }{
-		{"an unknown name", "REVEILLE_ADR=:1", "unknown environment variable REVEILLE_ADR, known are: REVEILLE_ADDR, REVEILLE_HOSTS, REVEILLE_ORIGINS, REVEILLE_PAGE, REVEILLE_DATA, REVEILLE_AUTH, REVEILLE_TENANT, " +
-			"REVEILLE_TENANT_CLAIM, REVEILLE_USER_CLAIM, REVEILLE_TENANTS, REVEILLE_ISSUER, REVEILLE_KEYS_URL, REVEILLE_CLIENTS, REVEILLE_TOKEN_USE, REVEILLE_MODEL, REVEILLE_MODEL_KEY_SECRET, REVEILLE_MODEL_BASE_URL, REVEILLE_TRIGGERS, REVEILLE_MODEL_CATALOG, REVEILLE_LIMITS, " +
-			"REVEILLE_STEPS_PER_INVOCATION, REVEILLE_LEASE, REVEILLE_SWEEP_INTERVAL, REVEILLE_MAX_REQUESTS, REVEILLE_LOG_LEVEL, REVEILLE_TABLE, REVEILLE_CONFIG_TABLE, REVEILLE_QUEUE_URL, REVEILLE_DEAD_LETTER_QUEUE_URL, REVEILLE_PAYLOAD_BUCKET, REVEILLE_STREAM_URL, REVEILLE_WEBHOOK_URL, REVEILLE_WEBHOOK_SECRET, REVEILLE_WEBHOOK_SECRET_NAME, REVEILLE_EVENT_BUS, REVEILLE_USAGE_DAYS, REVEILLE_USAGE_READERS, REVEILLE_METRICS"},
-		{"a webhook without a host", "REVEILLE_WEBHOOK_URL=https:///in?token=abc", `environment variable REVEILLE_WEBHOOK_URL is "https:///in", allowed: an https URL without user and fragment; on the local host http too, for addresses of this machine`},
+		{"a webhook without a host", "REVEILLE_WEBHOOK_URL=https:///in?token=abc", `environment variable REVEILLE_WEBHOOK_URL is "https:///in", allowed: an https URL without user and fragment; on the local host also http, for addresses of this machine`},
 		{"an event bus that is none", "REVEILLE_EVENT_BUS=a bus", `environment variable REVEILLE_EVENT_BUS is "a bus", allowed: the name or ARN of an event bus`},
 		{"neither on nor off", "REVEILLE_PAGE=yes", `environment variable REVEILLE_PAGE is "yes", allowed: on, off`},
-		{"a webhook's secret and the name of one", "REVEILLE_WEBHOOK_SECRET_NAME=prod/hooks", `environment variable REVEILLE_WEBHOOK_SECRET_NAME is "prod/hooks", allowed: the name of a secret, beside no REVEILLE_WEBHOOK_SECRET`},
+		{"a webhook's secret and the name of one", "REVEILLE_WEBHOOK_SECRET_NAME=prod/hooks", `environment variable REVEILLE_WEBHOOK_SECRET_NAME is "prod/hooks", allowed: the name of a secret, if REVEILLE_WEBHOOK_SECRET is not set`},
 		{"a bucket that is none", "REVEILLE_PAYLOAD_BUCKET=s3://payloads", `environment variable REVEILLE_PAYLOAD_BUCKET is "s3://payloads", allowed: the name of a bucket`},
 		{"an unknown way to authenticate", "REVEILLE_AUTH=open", `environment variable REVEILLE_AUTH is "open", allowed: none, iam, jwt, gateway, lambda`},
 		{"no step", "REVEILLE_STEPS_PER_INVOCATION=0", `environment variable REVEILLE_STEPS_PER_INVOCATION is "0", allowed: 1 to 100`},
@@ -116,10 +114,45 @@ func TestReadRefuses(t *testing.T) {
 				pairs = append(pairs, "REVEILLE_WEBHOOK_SECRET=whsec_x")
 			}
 			_, err := Read(pairs)
-			if err == nil || err.Error() != test.want {
-				t.Errorf("error %v\nwant  %s", err, test.want)
+			if got := short(err); got != test.want {
+				t.Errorf("error %s\nwant  %s", got, test.want)
 			}
 		})
+	}
+}
+
+// short returns an error without the default and the meaning of its variable.
+func short(err error) string {
+	text := fmt.Sprint(err)
+	for _, detail := range []string{"; default: ", "; meaning: "} {
+		text, _, _ = strings.Cut(text, detail)
+	}
+	return text
+}
+
+func TestAnErrorExplainsItsVariable(t *testing.T) {
+	for pair, want := range map[string]string{
+		"REVEILLE_LEASE=30":    `environment variable REVEILLE_LEASE is "30", allowed: a duration from 1s to 15m; default: 30s; meaning: the time for which a claim is valid without renewal`,
+		"REVEILLE_PAGE=yes":    `environment variable REVEILLE_PAGE is "yes", allowed: on, off; meaning: the switch for the page at /: on or off`,
+		"GROQ_BASE_URL=a.test": `environment variable GROQ_BASE_URL is "a.test", allowed: an http or https URL without user, query and fragment; meaning: the address of provider groq`,
+	} {
+		if _, err := Read([]string{pair}); err == nil || err.Error() != want {
+			t.Errorf("error %v\nwant  %s", err, want)
+		}
+	}
+}
+
+func TestEachVariableIsDescribed(t *testing.T) {
+	ends := regexp.MustCompile(`^[A-Z].*\.$`)
+	seen := map[string]bool{}
+	for _, v := range Variables() {
+		if seen[v.Name] || v.Group == "" || v.Allowed == "" || !ends.MatchString(v.Meaning) || v.Default != "" && v.Unset != "" {
+			t.Errorf("%+v", v)
+		}
+		seen[v.Name] = true
+	}
+	if len(seen) != 63 {
+		t.Errorf("%d variables", len(seen))
 	}
 }
 
@@ -128,7 +161,7 @@ func TestSecretsAreOpenedWhereThereIsAStoreOfThem(t *testing.T) {
 	if err != nil || s.ModelKeySecret != "prod/key" || s.WebhookSecretName != "prod/hooks" {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	if _, err := s.OpenSecret("prod/key"); err == nil || err.Error() != `secret "prod/key": secrets are read by functions on AWS that use them, and here nobody does` {
+	if _, err := s.OpenSecret("prod/key"); err == nil || err.Error() != `secret "prod/key": only functions on AWS that call models or sign notifications can read secrets` {
 		t.Errorf("error %v", err)
 	}
 	s.Secret = func(name string) (secret.Source, error) { return nil, fmt.Errorf("opens %s", name) }
@@ -160,10 +193,10 @@ func TestCacheIsAQuarterOfTheMemory(t *testing.T) {
 func TestNamesOfCallersAreChecked(t *testing.T) {
 	const (
 		tenant  = "a name of A-Z a-z 0-9 . _ : -"
-		tenants = "ID=TENANT, with commas between them; an ID is an identity pool's, AIDA..., AROA... or an account's 12 digits"
+		tenants = "ID=TENANT, separated by commas; an ID is an identity pool's, AIDA..., AROA... or an account's 12 digits"
 		address = "an https address without query"
-		clients = "client ids or audiences, with commas between them"
-		origins = "scheme://host[:port] as browsers write it, with commas between them"
+		clients = "client ids or audiences, separated by commas"
+		origins = "scheme://host[:port] as browsers write it, separated by commas"
 	)
 	tests := []struct{ name, variable, value, allowed string }{
 		{"a tenant that reaches another's records", "REVEILLE_TENANT", "a#b", tenant},
@@ -195,7 +228,7 @@ func TestNamesOfCallersAreChecked(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := Read([]string{test.variable + "=" + test.value})
 			shown := strings.Replace(test.value, "a:b@", "a:xxxxx@", 1) // errors keep passwords to themselves
-			if want := fmt.Sprintf("environment variable %s is %q, allowed: %s", test.variable, shown, test.allowed); err == nil || err.Error() != want {
+			if want := fmt.Sprintf("environment variable %s is %q, allowed: %s", test.variable, shown, test.allowed); short(err) != want {
 				t.Errorf("error %v\nwant  %s", err, want)
 			}
 		})

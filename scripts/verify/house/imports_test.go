@@ -232,7 +232,7 @@ const (
 
 func TestOnlySpecFilesAreYAML(t *testing.T) {
 	for _, p := range list(t, "./...") {
-		if slices.Contains(p.Imports, yamlParser) && p.room() != specfile {
+		if slices.Contains(p.Imports, yamlParser) && p.room() != specfile && !strings.HasPrefix(p.room(), "scripts/verify/") {
 			t.Errorf("%s imports %s, which %s is for", p.room(), yamlParser, specfile)
 		}
 		if strings.HasPrefix(p.room(), "core/") && p.room() != specfile && slices.Contains(p.Deps, yamlParser) {

@@ -2,11 +2,7 @@ package template
 
 import (
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,21 +35,14 @@ func TestEverySettingIsDeployed(t *testing.T) {
 	}
 }
 
-// known reads the names out of the source of package settings.
-func known(t *testing.T) []string {
+// known returns the names of the settings with our prefix.
+func known(t *testing.T) (names []string) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), path("functions", "kit", "settings", "settings.go"), nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := regexp.MustCompile(`^"(REVEILLE_[A-Z_]*[A-Z])"$`)
-	var names []string
-	ast.Inspect(file, func(n ast.Node) bool {
-		if literal, ok := n.(*ast.BasicLit); ok && name.MatchString(literal.Value) {
-			names = append(names, strings.Trim(literal.Value, `"`))
+	for _, v := range settings.Variables() {
+		if strings.HasPrefix(v.Name, "REVEILLE_") {
+			names = append(names, v.Name)
 		}
-		return true
-	})
+	}
 	slices.Sort(names)
 	return names
 }

@@ -19,7 +19,7 @@ func TestOpenNamesWhatTheEnvironmentLacks(t *testing.T) {
 		{"a table", "REVEILLE_TABLE", "", "environment variables REVEILLE_TABLE, REVEILLE_CONFIG_TABLE and REVEILLE_QUEUE_URL are required"},
 		{"the other table", "REVEILLE_CONFIG_TABLE", "", "environment variables REVEILLE_TABLE, REVEILLE_CONFIG_TABLE and REVEILLE_QUEUE_URL are required"},
 		{"a queue", "REVEILLE_QUEUE_URL", "", "environment variables REVEILLE_TABLE, REVEILLE_CONFIG_TABLE and REVEILLE_QUEUE_URL are required"},
-		{"a queue's URL", "REVEILLE_QUEUE_URL", "q", `environment variable REVEILLE_QUEUE_URL is "q", allowed: an http or https URL without user, query and fragment`},
+		{"a queue's URL", "REVEILLE_QUEUE_URL", "q", `environment variable REVEILLE_QUEUE_URL is "q", allowed: an http or https URL without user, query and fragment; meaning: the address of the SQS queue of wake-ups`},
 		{"a region", "AWS_REGION", "", "DynamoDB client: environment variable AWS_REGION is not set"},
 		{"a bucket's endpoint", "AWS_ENDPOINT_URL_S3", "localhost:9000", "S3 client: environment variable AWS_ENDPOINT_URL_S3 is not an http or https URL"},
 		{"an endpoint's URL", "AWS_ENDPOINT_URL_SQS", "localhost:9324", "SQS client: environment variable AWS_ENDPOINT_URL_SQS is not an http or https URL"},
