@@ -9,36 +9,36 @@ import (
 // it beside the text.
 type Code string
 
-// The codes. Each says when it is used.
+// The codes, with the situation that each is for.
 const (
-	CodeInvalid       Code = "invalid"            // the request is malformed; trying again unchanged cannot help
-	CodeUnauthorized  Code = "unauthorized"       // no identity, or a wrong one
-	CodeDenied        Code = "denied"             // the caller is known, and has no place in this deployment
-	CodeForbidden     Code = "forbidden"          // the thread belongs to another user, or a foreign page sent the request
-	CodeNotFound      Code = "not_found"          // no such thread, run, agent or route
-	CodeMethod        Code = "method_not_allowed" // the route exists for other methods
-	CodeConflict      Code = "conflict"           // the record exists with other content
-	CodeBusy          Code = "busy"               // the thread has an open run and the request asked to be rejected then
-	CodeFull          Code = "full"               // a bounded table of the thread is full (8 dispatches, 8 inbox entries)
-	CodeDeleted       Code = "deleted"            // the thread was deleted; its id is not used again
-	CodeTooLarge      Code = "too_large"          // a body, a record or a thread head is over its limit
-	CodeUnsupported   Code = "unsupported"        // understood, but not offered here
-	CodeNotAcceptable Code = "not_acceptable"     // the transport cannot respond in the asked form
-	CodeTenantLimit   Code = "tenant_limit"       // the tenant has reached a limit of runs or tokens; it says when that ends
-	CodeTenantSpend   Code = "tenant_spend_limit" // the tenant has spent what it may spend in a day
-	CodeThrottled     Code = "throttled"          // the store or a provider refuses for now; try later
-	CodeFenced        Code = "fenced"             // the claim was lost to a later one; the worker must stop
-	CodeSuperseded    Code = "superseded"         // an interrupt ended the work that the claim was for
-	CodeClosing       Code = "closing"            // the run was ended; only its closing records may be written
-	CodeStale         Code = "stale"              // an inbox entry changed while the step that read it ran
-	CodeDecided       Code = "decided"            // the ticket was already decided under another decision id
-	CodeChild         Code = "child"              // the ticket waits for a child run, whose end alone decides it
-	CodeSuspect       Code = "suspect"            // the run may take its process down; it must run alone
-	CodeApplied       Code = "applied"            // the commit was applied before; its response was lost
-	CodeSchema        Code = "schema"             // a newer version of the program wrote the record
-	CodeCorrupt       Code = "corrupt"            // stored data contradicts itself
-	CodeUnavailable   Code = "unavailable"        // a dependency did not respond
-	CodeInternal      Code = "internal"           // anything else; the text says what
+	CodeInvalid       Code = "invalid"            // The request is malformed. Do not retry it unchanged.
+	CodeUnauthorized  Code = "unauthorized"       // The request has no identity, or a wrong one.
+	CodeDenied        Code = "denied"             // The caller is known but not allowed in this deployment.
+	CodeForbidden     Code = "forbidden"          // The thread belongs to another user, or the request comes from a foreign page or for a foreign host.
+	CodeNotFound      Code = "not_found"          // The thread, run, agent or route does not exist.
+	CodeMethod        Code = "method_not_allowed" // The route exists for other methods.
+	CodeConflict      Code = "conflict"           // The record exists with other content.
+	CodeBusy          Code = "busy"               // The thread has an open run, and the request asked to be rejected in this case.
+	CodeFull          Code = "full"               // The thread has reached a limit, such as 8 queued dispatches or 8 inbox entries.
+	CodeDeleted       Code = "deleted"            // The thread was deleted. Its id cannot be used again.
+	CodeTooLarge      Code = "too_large"          // A body, a record or a thread head is larger than its limit.
+	CodeUnsupported   Code = "unsupported"        // The request is valid, but this server does not support it.
+	CodeNotAcceptable Code = "not_acceptable"     // The transport cannot respond in the requested form.
+	CodeTenantLimit   Code = "tenant_limit"       // The tenant has reached a limit of runs or tokens. The response has the time when the limit ends, if it is known.
+	CodeTenantSpend   Code = "tenant_spend_limit" // The tenant has reached its spend limit of the day.
+	CodeThrottled     Code = "throttled"          // The store or a provider temporarily refuses requests. Retry later.
+	CodeFenced        Code = "fenced"             // A later claim replaced the worker's claim. The worker must stop.
+	CodeSuperseded    Code = "superseded"         // An interrupt ended the work.
+	CodeClosing       Code = "closing"            // The run has ended. Only its closing records may be written.
+	CodeStale         Code = "stale"              // An inbox entry changed while a step read it.
+	CodeDecided       Code = "decided"            // The ticket was already decided under another decision id.
+	CodeChild         Code = "child"              // The ticket waits for a child run, and only the end of that run decides it.
+	CodeSuspect       Code = "suspect"            // The run may crash its process. It must run alone.
+	CodeApplied       Code = "applied"            // The commit was already applied, but its response was lost.
+	CodeSchema        Code = "schema"             // A newer version of the program wrote the record.
+	CodeCorrupt       Code = "corrupt"            // Stored data contradicts itself.
+	CodeUnavailable   Code = "unavailable"        // A dependency did not respond. Retry later.
+	CodeInternal      Code = "internal"           // Any other error. The log has its text.
 )
 
 // Error is an error with a code. Two questions are asked of it, and never its

@@ -180,15 +180,15 @@ type ResultStatus string
 
 // The result statuses. A decision about a call looks at its status, never at a text.
 const (
-	ResultOK          ResultStatus = "ok"           // the tool's own
-	ResultError       ResultStatus = "error"        // the tool failed, timed out or panicked
-	ResultInvalid     ResultStatus = "invalid"      // the tool does not exist, or its arguments are not what it takes
-	ResultBlocked     ResultStatus = "blocked"      // a gate ended the run over it
-	ResultDenied      ResultStatus = "denied"       // a person or a rule refused the call; the tool did not run
-	ResultSet         ResultStatus = "set"          // a gate or a decision gave the result; the tool did not run
-	ResultCancelled   ResultStatus = "cancelled"    // its ticket was cancelled, or superseded by new input
-	ResultNotExecuted ResultStatus = "not_executed" // the run ended or was stopped first
-	ResultUnknown     ResultStatus = "unknown"      // the tool may have run, and must not run twice
+	ResultOK          ResultStatus = "ok"           // The tool returned the result.
+	ResultError       ResultStatus = "error"        // The tool failed, timed out or panicked.
+	ResultInvalid     ResultStatus = "invalid"      // The tool does not exist, or its arguments do not match its schema.
+	ResultBlocked     ResultStatus = "blocked"      // A gate blocked the call and ended the run.
+	ResultDenied      ResultStatus = "denied"       // A decision or a rule denied the call. The tool did not run.
+	ResultSet         ResultStatus = "set"          // A gate or a decision provided the result. The tool did not run.
+	ResultCancelled   ResultStatus = "cancelled"    // The ticket was cancelled, or new input superseded it.
+	ResultNotExecuted ResultStatus = "not_executed" // The run ended or was stopped before the call.
+	ResultUnknown     ResultStatus = "unknown"      // The tool may have run, and must not run twice.
 )
 
 // ToolResult is the outcome of a tool call. Each call has exactly one.

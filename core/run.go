@@ -15,16 +15,16 @@ const (
 // TerminationType says how a run, or one stream of it, ended.
 type TerminationType string
 
-// The terminations. Suspended ends a stream, not the run.
+// The terminations. Suspended ends a stream but not its run.
 const (
-	TerminationNatural    TerminationType = "natural_end"
-	TerminationBehavior   TerminationType = "behavior_requested"
-	TerminationStopped    TerminationType = "stopped" // by a stop policy; Code names it
-	TerminationCancelled  TerminationType = "cancelled"
-	TerminationBlocked    TerminationType = "blocked"
-	TerminationSuspended  TerminationType = "suspended"
-	TerminationSuperseded TerminationType = "superseded" // by an interrupt
-	TerminationError      TerminationType = "error"
+	TerminationNatural    TerminationType = "natural_end"        // The model answered and called no further tool.
+	TerminationBehavior   TerminationType = "behavior_requested" // A stop policy of the program ended the run with this type.
+	TerminationStopped    TerminationType = "stopped"            // A stop policy ended the run. The code names the policy.
+	TerminationCancelled  TerminationType = "cancelled"          // A client cancelled the run.
+	TerminationBlocked    TerminationType = "blocked"            // A gate of a plugin blocked a call and ended the run.
+	TerminationSuspended  TerminationType = "suspended"          // The run waits for a decision. Its stream ends, and the run can continue.
+	TerminationSuperseded TerminationType = "superseded"         // An interrupt replaced the run.
+	TerminationError      TerminationType = "error"              // The run failed. The code names the reason.
 )
 
 // Termination is the reason in a run_finish event and in a done run.

@@ -38,12 +38,12 @@ type line struct {
 	Model   string   `json:"Model"`
 	Outcome string   `json:"Outcome"` // "waiting", or the type of the termination
 
-	InputTokens  int   `json:"InputTokens"`
-	OutputTokens int   `json:"OutputTokens"`
-	Inferences   int   `json:"Inferences"`
-	Runs         int   `json:"Runs"`     // 1 where the run is over
-	Errors       int   `json:"Errors"`   // 1 where it ended with an error
-	Duration     int64 `json:"Duration"` // of the stretch
+	InputTokens  int   `json:"InputTokens"`  // The input tokens of the model calls.
+	OutputTokens int   `json:"OutputTokens"` // The output tokens of the model calls.
+	Inferences   int   `json:"Inferences"`   // The model calls.
+	Runs         int   `json:"Runs"`         // 1 if the run is over, else 0.
+	Errors       int   `json:"Errors"`       // 1 if the run ended with an error, else 0.
+	Duration     int64 `json:"Duration"`     // The time from the start of the run, or from its last wait, to its end or next wait.
 }
 
 type metadata struct {

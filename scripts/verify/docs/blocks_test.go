@@ -4,9 +4,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/reveille-run/reveille/functions/kit/settings"
 	"github.com/reveille-run/reveille/scripts/verify/docs/markdown"
 )
 
@@ -80,14 +82,14 @@ var (
 // namesWhatExists reports make targets, settings and programs of a block that do not exist.
 func namesWhatExists(t *testing.T, name string, b markdown.Block) {
 	t.Helper()
-	makefile, settings := "\n"+read(t, "Makefile"), read(t, "functions/kit/settings/settings.go")
+	makefile := "\n" + read(t, "Makefile")
 	for _, m := range makes.FindAllStringSubmatch(b.Text, -1) {
 		if !strings.Contains(makefile, "\n"+m[1]+":") {
 			t.Errorf("%s:%d: there is no make %s", name, b.Line, m[1])
 		}
 	}
 	for _, v := range variables.FindAllString(b.Text, -1) {
-		if !strings.Contains(settings, `"`+v+`"`) {
+		if !slices.ContainsFunc(settings.Variables(), func(known settings.Variable) bool { return known.Name == v }) {
 			t.Errorf("%s:%d: there is no setting %s", name, b.Line, v)
 		}
 	}
