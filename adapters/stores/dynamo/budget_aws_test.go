@@ -5,6 +5,9 @@ package dynamo_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,7 +30,7 @@ type budget struct {
 
 // kindOfStep is a step that has a budget.
 type kindOfStep struct {
-	name    string
+	name    string // as in README.md
 	calls   func([]core.Message) int
 	prepare func(t testing.TB, b *bench) // what must have happened before the step
 	budget  budget
@@ -35,11 +38,31 @@ type kindOfStep struct {
 
 // The kinds of warm steps.
 var kindsOfSteps = []kindOfStep{
-	{"two tool results of 2 KB", always(2), nothing, budget{write: 10.2, read: 1, rounds: 7}},
-	{"a tool result of 2 KB", always(1), nothing, budget{write: 7.1, read: 1, rounds: 6}},
-	{"a text that ends a run", first(1), func(t testing.TB, b *bench) { b.submit(t, 1); b.step(t) }, budget{write: 5, read: 1, rounds: 4}},
-	{"a text that is a whole run, with its queued input", always(0), func(t testing.TB, b *bench) { b.submit(t, 1) }, budget{write: 6, read: 2, rounds: 5}},
-	{"a text that ends a run, with two inputs steered to it", everySecond(), steered, budget{write: 9, read: 3, rounds: 5}},
+	{"warm step with two tool results", always(2), nothing, budget{write: 10.2, read: 1, rounds: 7}},
+	{"warm step with one tool result", always(1), nothing, budget{write: 7.1, read: 1, rounds: 6}},
+	{"warm step: the text that ends a run", first(1), func(t testing.TB, b *bench) { b.submit(t, 1); b.step(t) }, budget{write: 5, read: 1, rounds: 4}},
+	{"warm step: a text that is a whole run, with its queued input", always(0), func(t testing.TB, b *bench) { b.submit(t, 1) }, budget{write: 6, read: 2, rounds: 5}},
+	{"warm step: a text that ends a run, with two inputs steered to it", everySecond(), steered, budget{write: 9, read: 3, rounds: 5}},
+}
+
+// TestTheDocumentHasTheBudgets compares the table of README.md with the budgets of warm
+// steps and decisions.
+func TestTheDocumentHasTheBudgets(t *testing.T) {
+	document, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := slices.Concat(kindsOfSteps, []kindOfStep{
+		{name: "warm step, the first of a run, that ends with a call that waits for a person", budget: decisionBudgets.wait},
+		{name: "the decision", budget: decisionBudgets.decision},
+		{name: "warm step that continues with the decided call and its result", budget: decisionBudgets.resumed},
+	})
+	for _, kind := range kinds {
+		b := kind.budget
+		if row := fmt.Sprintf("| %s | %g | %g | %d |", kind.name, b.write, b.read, b.rounds); !strings.Contains(string(document), row) {
+			t.Errorf("README.md does not have the row %q", row)
+		}
+	}
 }
 
 func nothing(testing.TB, *bench) {}

@@ -11,7 +11,7 @@ import { address, go, route } from './route';
 export function AgentsView() {
   const all = agents.value;
   const id = route.value.agent || all?.find((a) => a.default)?.id || all?.[0]?.id;
-  if (all && !all.length) return <div class="scroll-view"><p class="empty">This host does not say which agents it has.</p></div>;
+  if (all && !all.length) return <div class="scroll-view"><p class="empty">This host does not list its agents.</p></div>;
   return (
     <div class="scroll-view">
       <div class="column">
@@ -43,7 +43,7 @@ function AgentView({ id }: { id: string }) {
           <dt>Model</dt><dd>{agent.model}</dd>
           {agent.plugins.length > 0 && <><dt>Plugins</dt><dd>{agent.plugins.join(', ')}</dd></>}
           {agent.delegates.length > 0 && <><dt>Delegates</dt><dd>{agent.delegates.join(', ')}</dd></>}
-          {agent.max_rounds ? <><dt>Steps at most</dt><dd>{agent.max_rounds}</dd></> : null}
+          {agent.max_rounds ? <><dt>Maximum steps</dt><dd>{agent.max_rounds}</dd></> : null}
           {agent.execution_mode && <><dt>Calls run</dt><dd>{agent.execution_mode}</dd></>}
         </dl>
         <p><a class="button" href={address({ agent: id })}>Talk to it</a></p>

@@ -116,7 +116,7 @@ function Said({ message, conversation }: { message: Message; conversation: Conve
           <button type="submit" class="primary" disabled={!editing.trim()}>{message.pending ? 'Change it' : 'Send instead'}</button>
           <button type="button" onClick={() => setEditing(undefined)}>Back</button>
         </div>
-        {!message.pending && <p class="meta">It takes the place of this message and of all that was said behind it.</p>}
+        {!message.pending && <p class="meta">It replaces this message and all later ones.</p>}
       </form>
     );
   }
@@ -126,11 +126,11 @@ function Said({ message, conversation }: { message: Message; conversation: Conve
       <article class={`said${message.pending ? ' pending' : ''}`} aria-label="You">
         {text && <p>{text}</p>}
         {files.map((b, i) => <FileView key={i} block={b} />)}
-        {message.pending && <p class="meta">Waits to be read</p>}
+        {message.pending && <p class="meta">Not read yet</p>}
       </article>
       <div class="row-actions of-person">
         <button type="button" class="small" onClick={() => setEditing(text)}><Icon name="edit" /> Edit</button>
-        {message.pending && <button type="button" class="small" onClick={() => void conversation.takeBack(message.id).catch(setProblem)}>Take back</button>}
+        {message.pending && <button type="button" class="small" onClick={() => void conversation.takeBack(message.id).catch(setProblem)}>Withdraw</button>}
         <Copy text={text} label="Copy this message" />
       </div>
       {problem !== undefined && <Problem error={problem} />}
@@ -147,7 +147,7 @@ function Ended({ conversation }: { conversation: Conversation }) {
   const run = record?.id ?? conversation.latest.value?.run_id;
   if (record?.problem.value !== undefined) return <Problem error={record.problem.value} />;
   if (!end || !run || end.type === 'natural_end') return null;
-  const goOn = <button type="button" class="primary" onClick={() => void conversation.goOn(run).catch(setProblem)}>Go on from the last step</button>;
+  const goOn = <button type="button" class="primary" onClick={() => void conversation.goOn(run).catch(setProblem)}>Continue from the last step</button>;
   return (
     <>
       {end.type === 'error' ? (
@@ -167,12 +167,12 @@ const inputs = [
 ];
 
 function Empty({ agent, fresh }: { agent: string; fresh: boolean }) {
-  if (!fresh) return <p class="empty">Nothing was said on this thread yet.</p>;
+  if (!fresh) return <p class="empty">This thread has no messages yet.</p>;
   const spec = agents.value?.find((a) => (agent ? a.id === agent : a.default));
   return (
     <div class="empty">
       <h2>{spec?.id ?? 'New thread'}</h2>
-      <p>{spec?.description ?? 'Say something to begin a thread.'}</p>
+      <p>{spec?.description ?? 'Send a message to start a thread.'}</p>
       {(!spec || spec.id === 'demo') && (
         <ul class="starters">
           {inputs.map(([text, about]) => (

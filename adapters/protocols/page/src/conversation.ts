@@ -39,7 +39,7 @@ export class Conversation {
   private closed = false;
   private watched = '';
   private reads = { asked: 0, taken: 0 }; // of the messages
-  private runs = { asked: 0, taken: 0 }; // that a person has begun
+  private runs = { asked: 0, taken: 0 }; // that the user has started
   private settled = ''; // the run that was complete when the messages were read
   private instead = new Map<string, string>(); // what a person says otherwise: the new message to the one before it
   private readonly away = signal<{ run: string; from: string } | undefined>(undefined); // what a run has just taken back, until a list says so
@@ -199,7 +199,7 @@ export class Conversation {
     try {
       if (!busy) await this.start({ ...body, threadId: this.id });
       else {
-        await this.begun(async () => {
+        await this.started(async () => {
           const got = await call<{ run_id: string }>('POST', this.path('/messages'), { ...body, mode }, { 'idempotency-key': newID() });
           return mode === 'interrupt' || got.run_id === this.active.value?.id ? recordOf(got.run_id) : undefined;
         });
@@ -219,7 +219,7 @@ export class Conversation {
       if (found) return this.path(`/mailbox/${found.dispatch_id}`);
       cursor = page.next_cursor;
     }
-    throw new Refused(404, 'not_found', 'it has been read meanwhile');
+    throw new Refused(404, 'not_found', 'a step has already read it');
   }
 
   // change replaces what waits to be read, takeBack takes it out.
@@ -243,7 +243,7 @@ export class Conversation {
 
   // start begins a run, which takes back all that was said from a message on, if one is named.
   private async start(body: Record<string, unknown>, from?: string): Promise<void> {
-    await this.begun(async () => {
+    await this.started(async () => {
       const record = await begin(body, newID());
       if (from) this.away.value = { run: record.id, from };
       this.problem.value = undefined;
@@ -255,9 +255,9 @@ export class Conversation {
     if (this.away.value === away) this.away.value = undefined;
   }
 
-  // begun follows what a person's request has begun, if anything; of two that were on their
+  // started follows the run that a user's request has started, if any; of two that were on their
   // way at once, what the later one has.
-  private async begun(request: () => Promise<RunRecord | undefined>): Promise<void> {
+  private async started(request: () => Promise<RunRecord | undefined>): Promise<void> {
     const asked = ++this.runs.asked;
     const record = await request();
     if (!record || asked < this.runs.taken) return;
@@ -267,7 +267,7 @@ export class Conversation {
 
   // goOn takes a run up that has failed, at its last commit.
   async goOn(run: string): Promise<void> {
-    await this.begun(async () => recordOf((await call<{ run_id: string }>('POST', `v1/runs/${run}/continue`)).run_id));
+    await this.started(async () => recordOf((await call<{ run_id: string }>('POST', `v1/runs/${run}/continue`)).run_id));
   }
 
   async stop(): Promise<void> {

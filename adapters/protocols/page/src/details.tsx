@@ -41,7 +41,7 @@ export function Details({ run, thread, agent }: { run: string; thread: string; a
         ))}
       </div>
       <div class="pane" role="tabpanel" id="pane" aria-labelledby={`tab-${tab}`} tabIndex={0}>
-        {tab === 'use' ? <UseView thread={thread} run={run} agent={record?.agent || agent} /> : record ? <Pane key={`${tab} ${run}`} tab={tab} record={record} /> : <p class="empty">A run shows here what it does.</p>}
+        {tab === 'use' ? <UseView thread={thread} run={run} agent={record?.agent || agent} /> : record ? <Pane key={`${tab} ${run}`} tab={tab} record={record} /> : <p class="empty">The steps of a run appear here.</p>}
       </div>
     </div>
   );

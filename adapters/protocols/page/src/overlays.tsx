@@ -95,11 +95,11 @@ export function Locked() {
   return (
     <form class="locked" onSubmit={(e) => (e.preventDefault(), unlock(text))}>
       <label>
-        {token ? 'The host refuses the token. Another one' : 'The host wants a token'}
+        {token ? 'The host refuses the token. Another one' : 'The host requires a token'}
         <input type="password" autocomplete="off" value={text} onInput={(e) => setText(e.currentTarget.value)} />
       </label>
       <button type="submit" class="primary" disabled={!text.trim()}>Use it</button>
-      <span class="meta">It is kept until this tab is closed, and sent to this host alone.</span>
+      <span class="meta">The page keeps it until you close this tab, and sends it only to this host.</span>
     </form>
   );
 }

@@ -4,30 +4,30 @@ import { Refused, Unreachable } from './api';
 import { Copy } from './json';
 import { address } from './route';
 
-// advice says what a person can do about a code of the host.
+// advice is the next action of a user for each code of the host.
 const advice: Record<string, string> = {
-  unauthorized: 'The host wants a token: enter one at the top.',
-  denied: 'You are known and have no place in this deployment. Ask who runs it.',
-  not_found: 'It does not exist, or it is somebody else’s.',
-  deleted: 'It was deleted, for good.',
+  unauthorized: 'The host requires a token. Enter one at the top.',
+  denied: 'This deployment does not admit you. Ask its operator.',
+  not_found: 'It does not exist, or it belongs to another user.',
+  deleted: 'It was deleted permanently.',
   busy: 'A run is open. Wait for it, stop it, or interrupt it.',
-  full: 'Too much waits here already. Let it come to its turn, or stop the run.',
-  decided: 'Somebody else was faster. What they decided is shown as soon as the run says it.',
-  superseded: 'Newer input has taken its place.',
-  closing: 'The run is ending. Try again when it has.',
-  conflict: 'It has changed meanwhile. Reload and try again.',
+  full: 'Too many runs wait on this thread. Wait, or stop the run.',
+  decided: 'Another user was faster. Their decision appears here soon.',
+  superseded: 'Newer input replaced it.',
+  closing: 'The run is ending. Wait for its end and try again.',
+  conflict: 'It has changed. Reload and try again.',
   too_large: 'Send less at once.',
   throttled: 'Too many requests. Try again in a moment.',
-  unavailable: 'The host cannot reach what it needs. Try again in a moment.',
-  internal: 'The host’s log says more.',
-  model: 'The provider refused the request: the detail and the host’s log say why.',
-  rate_limited: 'The provider’s limit is reached. Wait, then go on.',
-  overloaded: 'The provider is overloaded. Wait, then go on.',
-  timeout: 'It took too long. Go on to try again.',
-  dead_letter: 'No attempt made progress. The host’s log has the reason of each; then go on.',
-  resolution: 'The agent cannot be put together any more: a part of it is missing in this program.',
-  plugin: 'A plugin failed. The host’s log says where.',
-  invalid: 'Change what was sent, then try again.',
+  unavailable: 'The host cannot reach a service. Try again in a moment.',
+  internal: 'The host’s log has the details.',
+  model: 'The provider refused the request. The detail and the host’s log have the reason.',
+  rate_limited: 'The provider’s limit is reached. Wait, then continue.',
+  overloaded: 'The provider is overloaded. Wait, then continue.',
+  timeout: 'It took too long. Continue to try again.',
+  dead_letter: 'No attempt made progress. Read the reasons in the host’s log, then continue.',
+  resolution: 'A part of the agent is missing in this program.',
+  plugin: 'A plugin failed. The host’s log has the details.',
+  invalid: 'Change the request, then try again.',
 };
 
 interface Said {
@@ -42,7 +42,7 @@ export function explain(e: unknown): Said {
     return { title: e.status === 404 || e.status === 410 ? 'Not here' : 'The host refused', detail: e.message, code: e.code, todo: advice[e.code] ?? '' };
   }
   if (e instanceof Unreachable) {
-    return { title: 'The host does not answer', detail: '', code: '', todo: 'Start it with make run, or look whether the address is right. The page goes on by itself.' };
+    return { title: 'The host does not respond', detail: '', code: '', todo: 'Start it with make run, or check the address. The page continues by itself.' };
   }
   return { title: 'The page failed', detail: e instanceof Error ? e.message : String(e), code: '', todo: 'Reload the page.' };
 }
@@ -61,7 +61,7 @@ export function Problem({ error, children }: { error: unknown; children?: Compon
 
 // Failure shows the error that a run ended with.
 export function Failure({ code, detail, children }: { code: string; detail: string; children?: ComponentChildren }) {
-  return <Card title="The run failed" detail={detail} code={code} todo={advice[code] ?? 'Go on from the last step, or ask again.'}>{children}</Card>;
+  return <Card title="The run failed" detail={detail} code={code} todo={advice[code] ?? 'Continue from the last step, or ask again.'}>{children}</Card>;
 }
 
 function Card({ title, detail, code, todo, children }: Said & { children?: ComponentChildren }) {

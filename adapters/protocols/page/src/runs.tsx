@@ -43,7 +43,7 @@ export function RunsView() {
           <div class="scroll" tabIndex={0} role="group" aria-label="Runs">
             <table class="runs">
               <thead>
-                <tr><th scope="col">Run</th><th scope="col">State</th><th scope="col">Agent</th><th scope="col" class="number">Steps</th><th scope="col" class="number">Tokens</th><th scope="col" class="number">Time</th><th scope="col">Begun</th></tr>
+                <tr><th scope="col">Run</th><th scope="col">State</th><th scope="col">Agent</th><th scope="col" class="number">Steps</th><th scope="col" class="number">Tokens</th><th scope="col" class="number">Time</th><th scope="col">Started</th></tr>
               </thead>
               <tbody>
                 {items.map((r) => (

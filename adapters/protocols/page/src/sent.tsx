@@ -65,7 +65,7 @@ function Sent({ request }: { request: Request }) {
     <>
       {rebuilt && (
         <p class="meta">
-          Rebuilt from the thread: what was said before this step{cut === true && ', the newest 200 messages of it'}. What plugins add to a request, and what its window leaves out, the log does not say.
+          Rebuilt from the messages before this step{cut === true && ' (the newest 200)'}. It lacks additions of plugins, and may have messages that the window omitted.
         </p>
       )}
       {messages.map((m, i) => {
@@ -78,7 +78,7 @@ function Sent({ request }: { request: Request }) {
           </details>
         );
       })}
-      {messages.length === 0 && <p class="empty">Nothing was said before.</p>}
+      {messages.length === 0 && <p class="empty">There are no earlier messages.</p>}
       {tools.length > 0 && <details class="call"><summary><span class="call-name">{count(tools.length, 'tool')}</span></summary><JSONView value={tools} label="tools" /></details>}
       {Object.keys(rest).length > 0 && <JSONView value={rest as JSONValue} label="request" />}
     </>

@@ -113,12 +113,12 @@ function ThreadDialog({ thread }: { thread: ThreadSummary }) {
         <div class="actions">
           <button type="submit" class="primary">Rename</button>
           {sure ? (
-            <button type="button" class="danger" onClick={() => void remove()}>Delete for good</button>
+            <button type="button" class="danger" onClick={() => void remove()}>Delete permanently</button>
           ) : (
             <button type="button" onClick={() => setSure(true)}>Delete…</button>
           )}
         </div>
-        {sure && <p class="meta" role="status">Its messages, runs and state go, and those of its child threads. Nothing brings them back.</p>}
+        {sure && <p class="meta" role="status">This deletes its messages, runs and state, and those of its child threads. You cannot undo it.</p>}
       </form>
     </Dialog>
   );

@@ -61,7 +61,7 @@ export function StateView({ record }: { record: RunRecord }) {
   }, [record.thread, seen, record.status]);
   const all = points?.length ? points : ofRecord(record);
   if (problem !== undefined) return <Problem error={problem} />;
-  if (all.length < 2 && Object.keys((all[0]?.value as typeof empty | undefined)?.thread ?? {}).length === 0) return <p class="empty">No plugin has kept any state on this thread yet.</p>;
+  if (all.length < 2 && Object.keys((all[0]?.value as typeof empty | undefined)?.thread ?? {}).length === 0) return <p class="empty">No plugin has stored state on this thread yet.</p>;
   const index = at < 0 || at >= all.length ? all.length - 1 : at;
   const here = all[index];
   return (

@@ -58,7 +58,7 @@ export function TicketCard({ waiting, onDecided }: { waiting: Waiting; onDecided
       {waiting.deadline ? <p class="meta">Until {moment(waiting.deadline)}; then the run ends.</p> : null}
       {problem !== undefined && <Problem error={problem} />}
       {sent ? (
-        <p class="meta" role="status">{sent === 'resume' ? 'Answered' : 'Denied'}; the run goes on.</p>
+        <p class="meta" role="status">{sent === 'resume' ? 'Answered' : 'Denied'}; the run continues.</p>
       ) : waiting.mode === 'replay_tool_call' ? (
         <Approve busy={busy} decide={(body) => void decide(body)} />
       ) : (

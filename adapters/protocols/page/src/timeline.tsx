@@ -43,8 +43,8 @@ export function rowsOf(r: RunRecord, now: number): Row[] {
 }
 
 function callRow(s: Step, c: ShownCall, last: number): Row {
-  const begun = c.resumed || c.ready || s.said || s.began;
-  const from = c.ended && c.took ? Math.max(c.ready, c.ended - c.took) : begun;
+  const start = c.resumed || c.ready || s.said || s.began;
+  const from = c.ended && c.took ? Math.max(c.ready, c.ended - c.took) : start;
   return {
     key: `${s.step} ${c.id}`, level: 3, name: c.name, state: c.status, step: s.step, call: c.id, kind: 'tool', from: c.asked && !c.resumed ? c.asked : from,
     to: c.ended || (c.status === 'waiting' ? c.asked : last), about: '', waits: c.asked && c.resumed > c.asked ? [c.asked, c.resumed] : undefined, retries: 0,
@@ -132,7 +132,7 @@ function Selected({ row, record }: { row: Row; record: RunRecord }) {
         {row.kind === 'model' && s?.failed && <><dt>Failure</dt><dd>{s.failed}</dd></>}
         {row.level === 1 && record.error && <><dt>Failure</dt><dd><code>{record.error.code}</code> {record.error.text}</dd></>}
       </dl>
-      {row.kind === 'model' && s?.retries.map((r, i) => <p key={i} class="meta">Try {r.failed}: {r.reason}{r.to && `, ${r.to} goes on`}{r.wait > 0 && `, then a wait of ${duration(r.wait)}`}</p>)}
+      {row.kind === 'model' && s?.retries.map((r, i) => <p key={i} class="meta">Attempt {r.failed}: {r.reason}{r.to && `, ${r.to} continues`}{r.wait > 0 && `, then a wait of ${duration(r.wait)}`}</p>)}
       {c && <><p class="label">Arguments</p><JSONView value={c.arguments ?? c.text} label={`arguments of ${c.name}`} /></>}
       {c && c.result !== undefined && <><p class="label">Result</p><JSONView value={c.result} label={`result of ${c.name}`} /></>}
       {c?.message && <><p class="label">What the model reads</p><JSONView value={c.message} label="message" /></>}

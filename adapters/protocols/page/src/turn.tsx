@@ -23,7 +23,7 @@ export function TurnView({ turn, record, onDecided }: Properties) {
     <article class="turn" aria-label="Agent" aria-busy={writing} data-step={turn.step}>
       {turn.voids.map((v, i) => (
         <details key={i} class="void">
-          <summary>Attempt {i + 1}, begun again</summary>
+          <summary>Attempt {i + 1}, restarted</summary>
           <Blocks blocks={v.blocks} writing={false} />
         </details>
       ))}
@@ -31,12 +31,12 @@ export function TurnView({ turn, record, onDecided }: Properties) {
       {turn.calls.map((c) => <CallCard key={c.id} call={c} turn={turn} onDecided={onDecided} />)}
       {turn.retries.map((r, i) => (
         <p key={i} class="meta">
-          The model failed ({r.reason}); {r.to ? `${r.to} goes on` : `try ${r.failed + 1}`}{r.wait > 0 && ` after ${duration(r.wait)}`}.
+          The model failed ({r.reason}); {r.to ? `${r.to} continues` : `attempt ${r.failed + 1}`}{r.wait > 0 && ` after ${duration(r.wait)}`}.
         </p>
       ))}
-      {turn.failed && <p class="meta">The model failed for good: {turn.failed}.</p>}
-      {turn.stop === 'max_tokens' && <p class="meta">Cut off: the model’s limit of tokens was reached.</p>}
-      {writing && !turn.blocks.length && !turn.calls.length && <p class="meta"><Status name="running" quiet /> The model is asked…</p>}
+      {turn.failed && <p class="meta">The model failed permanently: {turn.failed}.</p>}
+      {turn.stop === 'max_tokens' && <p class="meta">Truncated: the model reached its token limit.</p>}
+      {writing && !turn.blocks.length && !turn.calls.length && <p class="meta"><Status name="running" quiet /> Calling the model…</p>}
     </article>
   );
 }

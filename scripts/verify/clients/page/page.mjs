@@ -160,7 +160,7 @@ const scenarios = {
     await say(page, 'fail');
     const alert = page.getByRole('alert');
     await alert.getByText('scripted model failure').waitFor();
-    await alert.getByRole('button', { name: 'Go on from the last step' }).click();
+    await alert.getByRole('button', { name: 'Continue from the last step' }).click();
     await page.getByRole('contentinfo').getByText('failed').waitFor();
   }),
   'another answer, another question, a fork': on(async (page) => {
@@ -304,7 +304,7 @@ const scenarios = {
     await say(page, 'slow: 50');
     await log(page).getByText('w3').waitFor();
     await say(page, 'echo: later');
-    await log(page).getByText('Waits to be read').waitFor();
+    await log(page).getByText('Not read yet').waitFor();
     await log(page).getByText('Echo: later', { exact: true }).waitFor();
     assert.match(await log(page).innerText(), /slow: 50[^]*w50[^]*echo: later[^]*Echo: later/);
   }),
@@ -319,15 +319,15 @@ const scenarios = {
     await log(page).getByText('w3').waitFor();
     for (const text of ['echo: never', 'echo: first']) {
       await say(page, text);
-      await log(page).getByRole('article', { name: 'You' }).filter({ hasText: text }).getByText('Waits to be read').waitFor();
+      await log(page).getByRole('article', { name: 'You' }).filter({ hasText: text }).getByText('Not read yet').waitFor();
     }
     const row = (text) => log(page).locator('.row').filter({ hasText: text });
-    await row('echo: never').getByRole('button', { name: 'Take back' }).click();
+    await row('echo: never').getByRole('button', { name: 'Withdraw' }).click();
     await row('echo: never').waitFor({ state: 'detached' });
     await row('echo: first').getByRole('button', { name: 'Edit' }).click();
     await log(page).getByRole('textbox').fill('echo: second');
     await log(page).getByRole('button', { name: 'Change it' }).click();
-    await row('echo: second').getByText('Waits to be read').waitFor();
+    await row('echo: second').getByText('Not read yet').waitFor();
     await page.getByRole('button', { name: 'Stop the run' }).click();
     await log(page).getByText('Echo: second', { exact: true }).waitFor();
     assert.doesNotMatch(await log(page).innerText(), /never|first/);
@@ -409,7 +409,7 @@ const scenarios = {
     await page.waitForFunction(() => document.querySelectorAll('.threads li').length === 1);
     await renamed.getByRole('button', { name: /^Change/ }).click();
     await page.getByRole('button', { name: 'Delete…' }).click();
-    await page.getByRole('button', { name: 'Delete for good' }).click();
+    await page.getByRole('button', { name: 'Delete permanently' }).click();
     await page.getByText('No thread matches.').waitFor();
   }),
   'a tool is asked for by its form': on(async (page) => {
@@ -424,7 +424,7 @@ const scenarios = {
     await page.context().route('**/v1/**', (r) =>
       r.request().headers()['authorization'] === 'Bearer let-me-in' ? r.continue() : r.fulfill({ status: 401, json: { error: 'no token', code: 'unauthorized' } }));
     await page.reload();
-    await page.getByLabel('The host wants a token').fill('wrong');
+    await page.getByLabel('The host requires a token').fill('wrong');
     await page.getByRole('button', { name: 'Use it' }).click();
     await page.getByLabel('The host refuses the token').fill('let-me-in');
     await page.getByRole('button', { name: 'Use it' }).click();
