@@ -2,12 +2,14 @@ package plugin
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/field"
 	"github.com/reveille-run/reveille/core/strict"
 )
 
@@ -38,9 +40,18 @@ func (s Section[C]) Read(r *Registrar) (C, error) {
 	}
 	value, err := s.decode(r.to.Sections[s.Name])
 	if err != nil {
-		return value, fmt.Errorf("section %q: %w", s.Name, err)
+		return value, field.At(s.place(err), fmt.Errorf("section %q: %w", s.Name, err))
 	}
 	return value, r.declare(s.Name, value)
+}
+
+// place is the path of the member of the spec that an error of decode is about.
+func (s Section[C]) place(err error) string {
+	path := strict.Path("sections").Member(s.Name)
+	if decoding, ok := errors.AsType[*strict.Error](err); ok && decoding.Path != "" {
+		path = path.Member(string(decoding.Path))
+	}
+	return string(path)
 }
 
 // Of returns what Read has returned for the context's agent; the Default where the

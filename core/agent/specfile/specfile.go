@@ -2,7 +2,7 @@
 // files. It links a YAML parser, so that only programs that load files import it.
 //
 // A file holds one or several documents, in 1 MiB at most. One that has an id is an agent;
-// every other one is an object of lists, any of which may be left out:
+// every other one is an object of lists, each of which is optional:
 //
 //	default: helper
 //	agents:
@@ -16,12 +16,12 @@
 //
 // Reading is strict: an unknown field, one that is given twice, a value of a wrong
 // type or out of its range and an id that two documents have are an [Error] with
-// file, line and column. Texts are taken as they stand: ${NAME} is not replaced. Keys
-// do not stand in files, only the name of an environment variable does, which
-// [Loader.Env] is asked for.
+// file, line and column. Texts are literal: ${NAME} is not replaced. A file
+// does not hold keys, only the name of an environment variable, which [Loader.Env]
+// looks up.
 //
-// Of YAML it takes what JSON can say, and anchors: no merge keys, no tags, and
-// numbers as JSON writes them. A field with nothing behind its colon is null.
+// YAML may have all that JSON can express, and anchors: no merge keys, no tags, and
+// numbers as JSON writes them. A field with nothing after its colon is null.
 package specfile
 
 import (
@@ -32,6 +32,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
@@ -40,15 +41,19 @@ import (
 	"github.com/reveille-run/reveille/core/strict"
 )
 
-// maxFile is the largest file, in bytes.
-const maxFile = 1 << 20
+// The bounds of what is read: the bytes of a file, and the number and the bytes of the
+// files that are read together.
+const (
+	maxFile  = 1 << 20
+	maxFiles = 1000
+	maxAll   = 8 << 20
+)
 
 // Loader reads files. The zero value looks no keys up.
 type Loader struct {
 	// Env returns an environment variable, as os.LookupEnv does. A provider whose
-	// variable is not set, or that nobody looks up, stays without a key, which is an
-	// error when an agent uses it and not before: a process that runs no steps needs
-	// no keys.
+	// variable is not set, or not looked up, has no key. That is an error when an agent
+	// uses the provider and not before: a process that runs no steps needs no keys.
 	Env func(name string) (value string, ok bool)
 }
 
@@ -88,24 +93,53 @@ func Decode(name string, data []byte) (agent.Parts, error) { return Loader{}.Dec
 
 // Load reads every file that a pattern of fs.Glob matches, in the order of their
 // names, into the data of Parts: Specs, ModelSpecs, Pools, Providers and Default. No
-// patterns are *.yaml, *.yml and *.json. A pattern that matches no file is an error;
-// without patterns, that there is no file at all.
+// patterns are *.yaml, *.yml and *.json, except names that start with a dot. A pattern that matches no file is an error;
+// without patterns, that there is no file at all. It reads at most 1,000 files with 8 MiB
+// in total.
 func (l Loader) Load(fsys fs.FS, patterns ...string) (agent.Parts, error) {
+	parts, _, err := l.LoadPlaces(fsys, patterns...)
+	return parts, err
+}
+
+// LoadPlaces is Load, and returns the places of the specs, too.
+func (l Loader) LoadPlaces(fsys fs.FS, patterns ...string) (agent.Parts, Places, error) {
 	names, err := matches(fsys, patterns)
+	if err == nil && len(names) > maxFiles {
+		err = core.Errorf(core.CodeInvalid, "there are %d files, at most %d are allowed", len(names), maxFiles)
+	}
 	if err != nil {
-		return agent.Parts{}, err
+		return agent.Parts{}, Places{}, err
 	}
 	r := reading{loader: l, ids: map[string]part{}}
+	all := int64(0)
 	for _, name := range names {
+		info, err := fs.Stat(fsys, name)
+		if err != nil {
+			return agent.Parts{}, Places{}, fmt.Errorf("reading specs: %w", err)
+		}
+		if err := checkSize(name, info.Size()); err != nil {
+			return agent.Parts{}, Places{}, err
+		}
+		if all += info.Size(); all > maxAll {
+			return agent.Parts{}, Places{}, core.Errorf(core.CodeInvalid, "the files up to %s have %d bytes, at most %d are allowed", name, all, maxAll)
+		}
 		data, err := fs.ReadFile(fsys, name)
 		if err != nil {
-			return agent.Parts{}, fmt.Errorf("reading specs: %w", err)
+			return agent.Parts{}, Places{}, fmt.Errorf("reading specs: %w", err)
 		}
 		if err := r.file(name, data); err != nil {
-			return agent.Parts{}, err
+			return agent.Parts{}, Places{}, err
 		}
 	}
-	return r.parts, nil
+	return r.parts, Places{ids: r.ids}, nil
+}
+
+// checkSize refuses a file that is too large.
+func checkSize(name string, size int64) error {
+	if size > maxFile {
+		return failed(name, place{}, fmt.Errorf("the file has %d bytes, at most %d are allowed", size, maxFile))
+	}
+	return nil
 }
 
 // matches returns the files that the patterns name, each once and sorted: what a folder
@@ -124,6 +158,9 @@ func matches(fsys fs.FS, patterns []string) ([]string, error) {
 		if len(found) == 0 && len(patterns) > 0 {
 			return nil, core.Errorf(core.CodeNotFound, "no file matches %q", pattern)
 		}
+		if len(patterns) == 0 { // an editor's temporary files start with a dot
+			found = slices.DeleteFunc(found, func(name string) bool { return strings.HasPrefix(name, ".") })
+		}
 		names = append(names, found...)
 	}
 	if len(names) == 0 {
@@ -133,8 +170,8 @@ func matches(fsys fs.FS, patterns []string) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// Decode reads one file's text; the name is that of errors, and its end says whether
-// the text is YAML (.yaml, .yml) or JSON (.json).
+// Decode reads one file's text; the name is that of errors. Its end is .yaml or .yml
+// for YAML, .json for JSON.
 func (l Loader) Decode(name string, data []byte) (agent.Parts, error) {
 	r := reading{loader: l, ids: map[string]part{}}
 	if err := r.file(name, data); err != nil {
@@ -161,8 +198,8 @@ type lists struct {
 
 // file reads the documents of one file. Nothing of a file counts that has a mistake.
 func (r *reading) file(name string, data []byte) error {
-	if len(data) > maxFile {
-		return failed(name, place{}, fmt.Errorf("the file has %d bytes, at most %d are allowed", len(data), maxFile))
+	if err := checkSize(name, int64(len(data))); err != nil {
+		return err
 	}
 	var documents []document
 	var err error

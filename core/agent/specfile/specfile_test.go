@@ -240,6 +240,7 @@ func TestLoadReadsFilesInOrder(t *testing.T) {
 		"b.yaml":       {Data: []byte("id: b\nmodel: m")},
 		"a.json":       {Data: []byte(`{"id":"a","model":"m"}`)},
 		"empty.yml":    {Data: []byte("# nothing yet\n---\n")},
+		".#a.yml":      {Data: []byte("of an editor")},
 		"notes.txt":    {Data: []byte("no spec")},
 		"more/c.yaml":  {Data: []byte("id: c\nmodel: m")},
 		"twice/a.yaml": {Data: []byte("id: a\nmodel: m")},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/field"
 	"github.com/reveille-run/reveille/core/internal/toolcall"
 	"github.com/reveille-run/reveille/core/internal/toolname"
 	"github.com/reveille-run/reveille/core/model"
@@ -74,9 +75,9 @@ func gone(s *agent.Spec, own []tool.Tool, registered map[string]tool.Tool) (name
 // names returns the tools that a pair of lists names, never nil.
 func (c *choosing) names(which string, literals, patterns []string, gone bool) (map[string]bool, error) {
 	named := map[string]bool{}
-	for _, name := range literals {
+	for i, name := range literals {
 		if _, ok := c.tools[name]; !ok && !gone {
-			return nil, c.missing(which, name)
+			return nil, field.At(item(which+"_tools", i), c.missing(which, name))
 		}
 		named[name] = true
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/field"
 	"github.com/reveille-run/reveille/core/model"
 )
 
@@ -33,14 +34,14 @@ func (r *Registry) expose() error {
 		if !a.Spec.Hidden {
 			r.exposed = append(r.exposed, agent.Exposed{Name: id, Description: a.Spec.Description, Agent: id})
 		}
-		for _, name := range a.Spec.ExposedTools {
+		for i, name := range a.Spec.ExposedTools {
 			if other, twice := by[name]; twice {
-				return wrap(id, core.Errorf(core.CodeInvalid, "exposed_tools: %q is exposed by agent %q already", name, other))
+				return wrap(id, field.At(item("exposed_tools", i), core.Errorf(core.CodeInvalid, "exposed_tools: %q is exposed by agent %q already", name, other)))
 			}
 			by[name] = id
 			e, err := r.direct(a, name, &from)
 			if err != nil {
-				return wrap(id, fmt.Errorf("exposed_tools: %w", err))
+				return wrap(id, field.At(item("exposed_tools", i), fmt.Errorf("exposed_tools: %w", err)))
 			}
 			r.exposed = append(r.exposed, e)
 		}

@@ -77,7 +77,7 @@ func (r *Registry) add(spec agent.Spec) error {
 		return err
 	}
 	if r.Has(spec.ID) {
-		return fmt.Errorf("agent %q is given twice", spec.ID)
+		return &field.Located{Kind: "agent", ID: spec.ID, Err: fmt.Errorf("agent %q is given twice", spec.ID)}
 	}
 	resolved, err := r.code.resolve(spec.Normal(), r.source, false)
 	if err != nil {
@@ -94,20 +94,20 @@ func wrap(id string, err error) error {
 	if errors.As(err, &found) && found.Kind == "agent" && found.ID == id {
 		return err
 	}
-	return fmt.Errorf("resolving agent %q: %w", id, err)
+	return &field.Located{Kind: "agent", ID: id, Err: fmt.Errorf("resolving agent %q: %w", id, err)}
 }
 
 // checkNames looks at what names agents, and at plugins that none of them names.
 func (r *Registry) checkNames() error {
 	if r.preset != "" && !r.Has(r.preset) {
-		return notFound("default agent", r.preset, r.ids)
+		return &field.Located{Kind: "default", Err: notFound("default agent", r.preset, r.ids)}
 	}
 	named := map[string]bool{}
 	for _, id := range r.ids {
 		spec := r.resolved[id].Spec
-		for _, delegate := range spec.Delegates {
+		for i, delegate := range spec.Delegates {
 			if !r.Has(delegate) {
-				return wrap(id, notFound("delegate agent", delegate, r.ids))
+				return wrap(id, field.At(item("delegates", i), notFound("delegate agent", delegate, r.ids)))
 			}
 		}
 		for _, p := range spec.Plugins {
@@ -162,6 +162,9 @@ func (r *Registry) IDs() []string { return slices.Clone(r.ids) }
 // Warnings returns the entries of the specs that have no effect, in the order of the specs:
 // the program that starts should log them.
 func (r *Registry) Warnings() []Warning { return slices.Clone(r.warnings) }
+
+// item is the path of an item of a list.
+func item(list string, i int) string { return fmt.Sprintf("%s[%d]", list, i) }
 
 func notFound(what, name string, known []string) error {
 	list := "none"

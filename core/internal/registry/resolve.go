@@ -93,7 +93,7 @@ func newCode(parts agent.Parts) (*code, error) {
 func (c *code) resolve(spec agent.Spec, from *source, stored bool) (*Resolved, error) {
 	r := &Resolved{Spec: spec}
 	if err := from.resolve(spec.Model, r); err != nil {
-		return nil, err
+		return nil, field.At("model", err)
 	}
 	if err := r.checkRoom(); err != nil && !stored {
 		return nil, err
@@ -102,10 +102,10 @@ func (c *code) resolve(spec agent.Spec, from *source, stored bool) (*Resolved, e
 		return nil, err
 	}
 	plugins := make([]plugin.Plugin, 0, len(spec.Plugins))
-	for _, id := range spec.Plugins {
+	for i, id := range spec.Plugins {
 		p, ok := c.plugins[id]
 		if !ok {
-			return nil, notFound("plugin", id, slices.Sorted(maps.Keys(c.plugins)))
+			return nil, field.At(item("plugins", i), notFound("plugin", id, slices.Sorted(maps.Keys(c.plugins))))
 		}
 		plugins = append(plugins, p)
 	}
@@ -169,10 +169,10 @@ func (r *Resolved) equip(registered map[string]tool.Tool, stored bool) error {
 	}
 	r.Gone = gone(&r.Spec, r.Engine.Tools(), registered)
 	if c := r.Spec.ToolChoice; c.Mode == model.ToolNamed && r.Tools[c.Name] == nil && !stored {
-		return fmt.Errorf("tool_choice: %w", notFound("tool", c.Name, slices.Sorted(maps.Keys(r.Tools))))
+		return field.At("tool_choice", fmt.Errorf("tool_choice: %w", notFound("tool", c.Name, slices.Sorted(maps.Keys(r.Tools)))))
 	}
 	if r.Spec.ResponseFormat != nil && r.Tools[finalanswer.Tool] != nil && !stored {
-		return core.Errorf(core.CodeInvalid, "tool %q has the name of the one that takes the answer of response_format", finalanswer.Tool)
+		return field.At("response_format", core.Errorf(core.CodeInvalid, "tool %q has the name of the one that takes the answer of response_format", finalanswer.Tool))
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Tools)) {
 		s := r.Tools[name].Spec()

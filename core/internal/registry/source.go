@@ -9,6 +9,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/field"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/model/catalog"
 	"github.com/reveille-run/reveille/core/secret"
@@ -65,7 +66,7 @@ func keyed[S interface{ Check() error }](kind string, into map[string]S, specs [
 			return err
 		}
 		if _, exists := into[id(spec)]; exists {
-			return core.Errorf(core.CodeInvalid, "%s %q is given twice", kind, id(spec))
+			return about(kind, id(spec), "", core.Errorf(core.CodeInvalid, "%s %q is given twice", kind, id(spec)))
 		}
 		into[id(spec)] = spec
 	}
@@ -76,31 +77,37 @@ func keyed[S interface{ Check() error }](kind string, into map[string]S, specs [
 func (s *source) check() error {
 	for _, id := range slices.Sorted(maps.Keys(s.providers)) {
 		if name := s.providers[id].Adapter; s.adapters[name] == nil {
-			return fmt.Errorf("provider %q: %w", id, notFound("adapter", name, slices.Sorted(maps.Keys(s.adapters))))
+			return about("provider", id, "adapter", fmt.Errorf("provider %q: %w", id, notFound("adapter", name, slices.Sorted(maps.Keys(s.adapters)))))
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.models)) {
 		if _, twice := s.code[id]; twice {
-			return core.Errorf(core.CodeInvalid, "model %q is given twice: as code and as a spec", id)
+			return about("model", id, "", core.Errorf(core.CodeInvalid, "model %q is given twice: as code and as a spec", id))
 		}
 		if provider := s.models[id].Provider; !has(s.providers, provider) {
-			return fmt.Errorf("model %q: %w", id, notFound("provider", provider, slices.Sorted(maps.Keys(s.providers))))
+			return about("model", id, "provider", fmt.Errorf("model %q: %w", id, notFound("provider", provider, slices.Sorted(maps.Keys(s.providers)))))
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.pools)) {
 		if has(s.models, id) || has(s.code, id) {
-			return core.Errorf(core.CodeInvalid, "%q is ambiguous: model %q and pool %q have one id", id, id, id)
+			return about("pool", id, "", core.Errorf(core.CodeInvalid, "%q is ambiguous: model %q and pool %q have one id", id, id, id))
 		}
-		for _, m := range s.pools[id].Members {
+		for i, m := range s.pools[id].Members {
+			member := item("members", i) + ".model"
 			if has(s.pools, m.Model) {
-				return core.Errorf(core.CodeInvalid, "pool %q: member %q is a pool, want a model", id, m.Model)
+				return about("pool", id, member, core.Errorf(core.CodeInvalid, "pool %q: member %q is a pool, want a model", id, m.Model))
 			}
 			if !has(s.models, m.Model) && !has(s.code, m.Model) {
-				return fmt.Errorf("pool %q: %w", id, notFound("model", m.Model, s.modelIDs()))
+				return about("pool", id, member, fmt.Errorf("pool %q: %w", id, notFound("model", m.Model, s.modelIDs())))
 			}
 		}
 	}
 	return nil
+}
+
+// about locates an error in a field of a spec.
+func about(kind, id, path string, err error) error {
+	return &field.Located{Kind: kind, ID: id, Field: path, Err: err}
 }
 
 func has[V any](m map[string]V, key string) bool {
@@ -128,7 +135,7 @@ func joined[A, B any](a map[string]A, b map[string]B) map[string]bool {
 func (s *source) resolve(id string, r *Resolved) (err error) {
 	if spec, ok := s.pools[id]; ok {
 		if r.pool, err = newPool(spec, s.bind); err != nil {
-			return fmt.Errorf("pool %q: %w", id, err)
+			return about("pool", id, "", fmt.Errorf("pool %q: %w", id, err))
 		}
 		r.bound = r.pool.lead()
 	} else if r.bound, err = s.bind(id); err != nil {
@@ -155,7 +162,7 @@ func (s *source) bind(id string) (*BoundModel, error) {
 	}
 	client, err := s.open(spec.Provider)
 	if err != nil {
-		return nil, fmt.Errorf("model %q: %w", id, err)
+		return nil, about("model", id, "", fmt.Errorf("model %q: %w", id, err))
 	}
 	b := &BoundModel{
 		ID: id, Name: spec.UpstreamModel, Model: client, Provider: spec.Provider,
@@ -179,11 +186,11 @@ func (s *source) open(id string) (model.Model, error) {
 		return nil, fmt.Errorf("provider %q: %w", id, notFound("adapter", spec.Adapter, slices.Sorted(maps.Keys(s.adapters))))
 	}
 	if spec.APIKeyEnv != "" && spec.APIKey.IsZero() && spec.Key == nil {
-		return nil, core.Errorf(core.CodeInvalid, "provider %q: api_key_env is %q, a variable that is not set", id, core.Excerpt(spec.APIKeyEnv))
+		return nil, about("provider", id, "api_key_env", core.Errorf(core.CodeInvalid, "provider %q: api_key_env is %q, a variable that is not set", id, core.Excerpt(spec.APIKeyEnv)))
 	}
 	client, err := adapter(spec)
 	if err != nil {
-		return nil, fmt.Errorf("provider %q: %w", id, err)
+		return nil, about("provider", id, "", fmt.Errorf("provider %q: %w", id, err))
 	}
 	if client == nil {
 		return nil, core.Errorf(core.CodeInternal, "provider %q: adapter %q returned no model", id, spec.Adapter)

@@ -21,6 +21,7 @@ import (
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
+	"github.com/reveille-run/reveille/functions/kit/agentfiles"
 	announcing "github.com/reveille-run/reveille/functions/kit/internal/announce"
 	"github.com/reveille-run/reveille/functions/kit/internal/inject"
 	"github.com/reveille-run/reveille/functions/kit/internal/usage"
@@ -110,7 +111,11 @@ func (h *localHost) openStore(ctx context.Context, s settings.Settings) (store.B
 }
 
 func (h *localHost) build(e *env.Env, s settings.Settings, backend store.Backend, log *slog.Logger, d wiring.Deployment) error {
-	parts, err := d.Agents(e, s)
+	files, err := agentfiles.Read(s.Agents)
+	if err != nil {
+		return err
+	}
+	parts, err := d.With(files.Add).Agents(e, s)
 	if err != nil {
 		return err
 	}
@@ -119,7 +124,7 @@ func (h *localHost) build(e *env.Env, s settings.Settings, backend store.Backend
 		return err
 	}
 	if h.runtime, err = host.New(config); err != nil {
-		return err
+		return files.Locate(err)
 	}
 	h.kinds = kinds(parts)
 	if d.Web != nil {

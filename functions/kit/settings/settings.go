@@ -26,6 +26,7 @@ type Settings struct {
 	Auth      string        // REVEILLE_AUTH: empty if it is not set
 	Identity  Identity      // the tenants and users of requests
 	Model     string        // REVEILLE_MODEL; package providers reads it
+	Agents    string        // REVEILLE_AGENTS: a folder; package agentfiles reads it
 	Triggers  string        // REVEILLE_TRIGGERS: a file, or its JSON
 	Catalog   string        // REVEILLE_MODEL_CATALOG: a file, or its JSON; package limits reads it
 	Limits    string        // REVEILLE_LIMITS: a file, or its JSON; package limits reads it

@@ -106,6 +106,13 @@ func hostVariables() []variable {
 		},
 		{
 			Variable{
+				Name: "REVEILLE_AGENTS", Allowed: "a folder with files of YAML or JSON",
+				Meaning: "The folder of agents in YAML or JSON files, which the local host adds to those in Go. Functions on AWS refuse it.",
+			},
+			text(func(s *Settings) *string { return &s.Agents }),
+		},
+		{
+			Variable{
 				Name: "REVEILLE_SWEEP_INTERVAL", Default: "5s", Allowed: "a duration from 10ms to 10m",
 				Meaning: "The interval between sweeps of the local host.",
 			},

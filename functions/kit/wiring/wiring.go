@@ -59,6 +59,19 @@ type WebOptions struct {
 	Logger       *slog.Logger // nil: slog.Default
 }
 
+// With returns a deployment whose parts are those that change returns for the parts of d.
+func (d Deployment) With(change func(agent.Parts) agent.Parts) Deployment {
+	parts := d.Parts
+	d.Parts = func(models map[string]agent.ModelBinding) (agent.Parts, error) {
+		made, err := parts(models)
+		if err != nil {
+			return agent.Parts{}, err
+		}
+		return change(made), nil
+	}
+	return d
+}
+
 // Agents makes the models and of them the agents, for a process that runs steps.
 // What is missing or broken is found when the runtime is built.
 func (d Deployment) Agents(e *env.Env, s settings.Settings) (agent.Parts, error) {

@@ -27,7 +27,7 @@ func main() {
 	}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	r := &reloader{folder: ".", target: flag.Arg(0), binary: *output, log: os.Stderr, environ: os.Environ()}
+	r := &reloader{folder: ".", target: flag.Arg(0), binary: *output, log: os.Stderr, environ: os.Environ(), agents: os.Getenv("REVEILLE_AGENTS")}
 	if err := r.run(context.Background(), signals, interval); err != nil {
 		fmt.Fprintln(os.Stderr, "reload:", err)
 		os.Exit(1)

@@ -84,10 +84,10 @@ func (j *journal) await(t *testing.T, text string) {
 }
 
 // start runs a reloader on a folder until the test ends.
-func start(t *testing.T, folder string) (log *journal, signals chan os.Signal, ended chan error) {
+func start(t *testing.T, folder string, agents ...string) (log *journal, signals chan os.Signal, ended chan error) {
 	t.Helper()
 	log, signals, ended = &journal{}, make(chan os.Signal), make(chan error, 1)
-	r := &reloader{folder: folder, target: ".", binary: filepath.Join(t.TempDir(), "tiny"), log: log, environ: append(os.Environ(), "GOFLAGS=")}
+	r := &reloader{folder: folder, target: ".", binary: filepath.Join(t.TempDir(), "tiny"), log: log, environ: append(os.Environ(), "GOFLAGS="), agents: strings.Join(agents, "")}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { ended <- r.run(ctx, signals, 10*time.Millisecond); close(ended) }()
 	t.Cleanup(func() {
@@ -161,6 +161,32 @@ func TestAProcessThatHasEndedComesBackOnASave(t *testing.T) {
 	}
 }
 
+// A file of agents outside of the module is watched, too. One with an error changes nothing.
+func TestASavedAgentSwapsTheProcess(t *testing.T) {
+	folder, agents := t.TempDir(), filepath.Join(t.TempDir(), ".agents")
+	write(t, folder, "go.mod", "module example.com/tiny\n\ngo 1.26\n")
+	write(t, folder, "main.go", strings.Replace(program, "VERSION", "one", 1))
+	write(t, agents, "a.yaml", "id: a\nmodel: default\n")
+	log, signals, ended := start(t, folder, agents)
+	log.await(t, "built in")
+	said(t, folder, 1)
+	write(t, agents, "a.yaml", "id: a\nmodels: default\n")
+	log.await(t, "the agents cannot be read, the running process continues")
+	log.await(t, `a.yaml:2:1: unknown field "models", did you mean "model"?`)
+	write(t, agents, "a.yaml", "id: a\nmodel: default\nmax_rounds: 3\n")
+	log.await(t, "built in")
+	said(t, folder, 3)
+	write(t, agents, "b.yaml", "id: b\nmodel: default\n")
+	log.await(t, "built in")
+	if diff := cmp.Diff([]string{"begin one", "end one", "begin one", "end one", "begin one"}, said(t, folder, 5)); diff != "" {
+		t.Errorf("what the programs said (-want +got):\n%s", diff)
+	}
+	signals <- os.Interrupt
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestTheTreeIsWhatRunsDependsOn(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{
@@ -169,7 +195,7 @@ func TestTheTreeIsWhatRunsDependsOn(t *testing.T) {
 	} {
 		write(t, folder, name, "x")
 	}
-	tree, err := readTree(folder)
+	tree, err := readTree(folder, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"github.com/reveille-run/reveille/functions/kit/agentfiles"
 )
 
 // reloader keeps one process of a main package running, from the last build that
@@ -18,6 +20,7 @@ type reloader struct {
 	folder  string // of the module
 	target  string // the main package, as an argument of go build
 	binary  string // path of the build
+	agents  string // the folder of REVEILLE_AGENTS; empty: none
 	environ []string
 	log     io.Writer
 
@@ -31,7 +34,7 @@ type reloader struct {
 func (r *reloader) run(ctx context.Context, signals <-chan os.Signal, every time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	tree, err := readTree(r.folder)
+	tree, err := readTree(r.folder, r.agents)
 	if err != nil {
 		return err
 	}
@@ -68,7 +71,7 @@ func (r *reloader) ended() <-chan error {
 // saved reports whether the tree differs from the last build and has not changed since the
 // last look: ten files that an editor saves together cause one build.
 func (r *reloader) saved() bool {
-	tree, err := readTree(r.folder)
+	tree, err := readTree(r.folder, r.agents)
 	if err != nil {
 		r.tell("read %s: %v", r.folder, err)
 		return false
@@ -83,9 +86,13 @@ func (r *reloader) saved() bool {
 }
 
 // swap builds the program, ends the running process and starts the new one. If the build
-// fails, the running process continues.
+// fails, or a file of agents has an error, the running process continues.
 func (r *reloader) swap(ctx context.Context) {
 	start := time.Now()
+	if _, err := agentfiles.Read(r.agents); err != nil {
+		r.tell("the agents cannot be read, the running process continues\n%v", err)
+		return
+	}
 	next := r.binary + ".next"
 	if err := r.build(ctx, next); err != nil {
 		r.tell("build failed, the running process continues\n%v", err)

@@ -16,12 +16,13 @@ type stamp struct {
 	size    int64
 }
 
-// readTree returns the stamps of the files on which the program may depend, by path. It
-// skips folders that start with a dot or an underscore, testdata, node_modules, and folders
-// with a package.json, which npm's tools watch. It also skips files and folders that
-// disappear during the walk.
-func readTree(folder string) (map[string]stamp, error) {
+// readTree returns the stamps of the files on which the program may depend, by path: those of
+// a module, and those of a folder of agents, wherever it is. It skips folders that start with
+// a dot or an underscore, testdata, node_modules, and folders with a package.json, which
+// npm's tools watch. It also skips files and folders that disappear during the walk.
+func readTree(folder, agents string) (map[string]stamp, error) {
 	found := map[string]stamp{}
+	readAgents(agents, found)
 	err := filepath.WalkDir(folder, func(name string, e fs.DirEntry, err error) error {
 		if err != nil {
 			if name != folder && os.IsNotExist(err) {
@@ -49,6 +50,21 @@ func readTree(folder string) (map[string]stamp, error) {
 		return nil
 	})
 	return found, err
+}
+
+// readAgents adds the stamps of a folder's files. If the folder cannot be read, the host
+// reports the error.
+func readAgents(folder string, found map[string]stamp) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		path := filepath.Join(folder, e.Name())
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && !strings.HasPrefix(e.Name(), ".") {
+			found[path] = stamp{info.ModTime(), info.Size()}
+		}
+	}
 }
 
 // skipped reports whether readTree skips a folder.

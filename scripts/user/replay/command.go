@@ -12,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/sim"
+	"github.com/reveille-run/reveille/functions/kit/agentfiles"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 	"github.com/reveille-run/reveille/functions/kit/wiring"
 )
@@ -101,13 +102,17 @@ func read(args []string, s settings.Settings, usage io.Writer) (asked, error) {
 // replayed replays the requested runs. With -all, it counts a thread that cannot be read,
 // prints its error to failures, and continues with the others.
 func replayed(ctx context.Context, code wiring.Deployment, a asked, s settings.Settings, failures io.Writer) (reports []sim.Repeated, unread int, err error) {
-	parts, err := code.Agents(env.System(), s)
+	files, err := agentfiles.Read(s.Agents)
+	if err != nil {
+		return nil, 0, err
+	}
+	parts, err := code.With(files.Add).Agents(env.System(), s)
 	if err != nil {
 		return nil, 0, err
 	}
 	repeat, err := sim.Replay{}.With(parts)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, files.Locate(err)
 	}
 	if _, err := os.Stat(a.data); err != nil { // bolt would create the file
 		return nil, 0, err

@@ -19,7 +19,7 @@ import (
 
 // TestCommandsRun sends what documents tell their readers to send with curl: each
 // document's commands in their order, to a host with the demo agent that has the
-// document's triggers. The lines of an output that follows a command must be in its
+// document's triggers and files of agents. The lines of an output that follows a command must be in its
 // response, in their order. Names such as RUN_ID take the newest id of a response.
 func TestCommandsRun(t *testing.T) {
 	for name, document := range documents(t) {
@@ -34,7 +34,8 @@ func TestCommandsRun(t *testing.T) {
 					break
 				}
 			}
-			c := client{url: start(t, "REVEILLE_TRIGGERS="+triggers), ids: map[string]string{}}
+			environ := append(agentsOf(t, document), "REVEILLE_TRIGGERS="+triggers)
+			c := client{url: start(t, environ...), ids: map[string]string{}}
 			response := ""
 			for _, b := range document.Blocks {
 				switch b.Info {
@@ -50,6 +51,25 @@ func TestCommandsRun(t *testing.T) {
 			}
 		})
 	}
+}
+
+// agentsOf writes the blocks of YAML that start with the name of a file, such as
+// "# agents/helper.yaml", and returns the setting that reads them.
+func agentsOf(t *testing.T, document markdown.Document) (environ []string) {
+	t.Helper()
+	folder := t.TempDir()
+	for _, b := range document.Blocks {
+		first, _, _ := strings.Cut(b.Text, "\n")
+		name, ok := strings.CutPrefix(first, "# agents/")
+		if !ok || b.Info != "yaml reader=spec" {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(b.Text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		environ = []string{"REVEILLE_AGENTS=" + folder}
+	}
+	return environ
 }
 
 // built is the host with the demo agent, built once.

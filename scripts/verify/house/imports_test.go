@@ -124,6 +124,7 @@ var order = []string{
 	"core",
 	"core/internal/position",
 	"core/strict",
+	"core/internal/field",
 	"core/env",
 	"core/internal/point",
 	"core/internal/stateerror",
@@ -141,7 +142,6 @@ var order = []string{
 	"core/internal/registered",
 	"core/plugin",
 	"core/internal/engine",
-	"core/internal/field",
 	"core/internal/toolname",
 	"core/internal/finalanswer",
 	"core/internal/stop",
@@ -266,13 +266,14 @@ func TestWhatEachFunctionLinks(t *testing.T) {
 		target string   // packages, separated by spaces
 		never  []string // packages, and those below them
 	}{
-		{"./functions/app", []string{module + "/adapters", yamlParser}},
+		{"./functions/app", []string{module + "/adapters"}}, // which may embed files of agents
 		// A program of one's own, with agents as data.
 		{"./core/host ./core/agent/specfile ./adapters/models/openai", []string{sdk, module + "/adapters/models/anthropic", module + "/adapters/models/gemini", module + "/adapters/stores", module + "/functions", prometheus, mcpSDK}},
 		{"./core/host ./adapters/models/openai ./adapters/models/anthropic ./adapters/models/gemini", []string{sdk, yamlParser, module + "/adapters/stores", module + "/functions"}},
 		{"./functions/kit/demo", []string{module + "/core/store", module + "/adapters", app, yamlParser}},
 		{"./functions/kit/serve", []string{app, acp, module + "/adapters/protocols/httpapi", module + "/adapters/protocols/aisdk", module + "/adapters/stores/bolt", yamlParser, module + "/adapters/protocols/mcp", mcpSDK}},
-		{"./functions/kit/local", []string{app, sdk, acp, yamlParser, module + "/adapters/protocols/mcp", mcpSDK}},
+		{"./functions/kit/serve/front ./functions/kit/serve/triggers ./functions/kit/providers", []string{app, yamlParser}},
+		{"./functions/kit/local", []string{app, sdk, acp, module + "/adapters/protocols/mcp", mcpSDK}},
 		{"./functions/kit/wiring", []string{app, sdk, module + "/adapters", yamlParser, module + "/adapters/protocols/mcp", mcpSDK}},
 		{"./functions/kit/settings", []string{module + "/core/env", module + "/core/state", module + "/adapters", yamlParser}},
 		{"./functions/app/web", []string{acp}},
@@ -282,7 +283,7 @@ func TestWhatEachFunctionLinks(t *testing.T) {
 		{"./functions/api", []string{module + "/functions/app/models", module + "/adapters/models/openai", module + "/core/model/scripted", templates}},
 		{"./functions/step", []string{module + "/adapters/protocols/page", module + "/adapters/protocols/httpapi", module + "/adapters/protocols/aisdk", module + "/adapters/identity/bearer", templates, module + "/adapters/protocols/mcp", mcpSDK}},
 		{"./functions/stream", []string{templates}},
-		{"./functions/trigger", []string{module + "/adapters/protocols/page", module + "/functions/app/models", module + "/adapters/models/openai", module + "/core/model/scripted", module + "/adapters/protocols/httpapi", module + "/adapters/protocols/aisdk", module + "/adapters/identity/bearer", yamlParser, module + "/adapters/protocols/mcp", mcpSDK}},
+		{"./functions/trigger", []string{module + "/adapters/protocols/page", module + "/functions/app/models", module + "/adapters/models/openai", module + "/core/model/scripted", module + "/adapters/protocols/httpapi", module + "/adapters/protocols/aisdk", module + "/adapters/identity/bearer", module + "/adapters/protocols/mcp", mcpSDK}},
 	}
 	for _, test := range tests {
 		tags, never := "lambda.norpc", test.never

@@ -16,7 +16,7 @@ import (
 )
 
 // local are the settings that only the local host has: on AWS keys are secrets.
-var local = []string{"REVEILLE_ADDR", "REVEILLE_DATA", "REVEILLE_HOSTS", "REVEILLE_MAX_REQUESTS", "REVEILLE_SWEEP_INTERVAL", "REVEILLE_WEBHOOK_SECRET"}
+var local = []string{"REVEILLE_ADDR", "REVEILLE_AGENTS", "REVEILLE_DATA", "REVEILLE_HOSTS", "REVEILLE_MAX_REQUESTS", "REVEILLE_SWEEP_INTERVAL", "REVEILLE_WEBHOOK_SECRET"}
 
 func TestEverySettingIsDeployed(t *testing.T) {
 	of := read(t)
