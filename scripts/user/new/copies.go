@@ -29,6 +29,9 @@ var moved = [][2]string{
 // copyFiles copies the files that must not differ from those of this module. Documents are
 // not copied: they describe this repository.
 func (p *project) copyFiles() error {
+	if !starters[p.starter].deployed {
+		return nil
+	}
 	for _, c := range copies {
 		err := fs.WalkDir(os.DirFS(p.source), c.from, func(name string, e fs.DirEntry, err error) error {
 			if err != nil || e.IsDir() || path.Ext(name) == ".md" {

@@ -9,7 +9,8 @@
 //	go run ./scripts/user/new -replace . DIR MODULE
 //
 // The folder starters has the files of each starter, as templates with the delimiters [[ and
-// ]]. The starter chat is the starter agent with a page. Files that must not differ from
+// ]]. The starter chat is the starter agent with a page. The starter yaml has its agents in
+// YAML files and its tools in one Go file; it has no functions for AWS. Files that must not differ from
 // this module, such as template.yaml and the sample events, are copied from the version that
 // the project requires (copies.go).
 //

@@ -29,10 +29,17 @@ func version() string {
 	return info.Main.Version
 }
 
-// starters are the folders of the files of a project, by the name of the starter.
-var starters = map[string][]string{
-	"agent": {"agent"},
-	"chat":  {"agent", "chat"},
+// starter describes the files of a project.
+type starter struct {
+	folders  []string // in the folder starters
+	deployed bool     // the project has functions for AWS
+}
+
+// starters are the starters by name.
+var starters = map[string]starter{
+	"agent": {[]string{"common", "agent"}, true},
+	"chat":  {[]string{"common", "agent", "chat"}, true},
+	"yaml":  {[]string{"common", "yaml"}, false},
 }
 
 // run creates the project of the arguments. built is the version of this program, or
@@ -62,16 +69,16 @@ func parse(args []string, usage io.Writer) (*project, error) {
 	flags := flag.NewFlagSet("new", flag.ContinueOnError)
 	flags.SetOutput(usage)
 	flags.Usage = func() {
-		fmt.Fprintln(usage, "usage: new [-starter agent|chat] [-replace PATH] DIR MODULE")
+		fmt.Fprintln(usage, "usage: new [-starter agent|chat|yaml] [-replace PATH] DIR MODULE")
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&p.replace, "replace", "", "`path` of a copy of "+reveille+" that the project uses instead of a version")
-	flags.StringVar(&p.starter, "starter", "agent", "`name` of the starter: agent, or chat, which adds a page")
+	flags.StringVar(&p.starter, "starter", "agent", "`name` of the starter: agent; chat, which adds a page; or yaml, whose agents are files")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
 	if _, ok := starters[p.starter]; !ok {
-		return nil, fmt.Errorf("unknown starter %q, want agent or chat", p.starter)
+		return nil, fmt.Errorf("unknown starter %q, want agent, chat or yaml", p.starter)
 	}
 	if flags.NArg() != 2 {
 		flags.Usage()

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -40,7 +41,11 @@ func (p *project) beginModule() error {
 		return fmt.Errorf("module path %q: %w", p.module, err)
 	}
 	arguments := []string{"mod", "edit", "-require=" + reveille + "@" + p.version}
-	for _, tool := range tools {
+	needed := tools
+	if starters[p.starter].deployed {
+		needed = slices.Concat(tools, deploymentTools)
+	}
+	for _, tool := range needed {
 		arguments = append(arguments, "-tool="+reveille+"/scripts/"+tool)
 	}
 	if p.replace != "" {
@@ -55,7 +60,10 @@ func (p *project) beginModule() error {
 }
 
 // tools are the commands of this module that a project's Makefile uses.
-var tools = []string{"user/reload", "user/smoke", "verify/lambdahost", "user/stack"}
+var tools = []string{"user/reload", "user/smoke"}
+
+// deploymentTools are the further ones of a project with functions.
+var deploymentTools = []string{"verify/lambdahost", "user/stack"}
 
 // replacement is the path of the copy in the project's go.mod. A relative path becomes
 // relative to the project.
@@ -72,6 +80,16 @@ func (p *project) replacement() (string, error) {
 		return "", err
 	}
 	return filepath.ToSlash(relative), nil // starts with .., as go.mod requires: the folder is empty
+}
+
+// commit is the commit of the copy, from which a workflow gets it. A folder that is not a
+// working tree of git has no known commit: then it is the newest one.
+func (p *project) commit() string {
+	out, err := exec.Command("git", "-C", p.replace, "rev-parse", "HEAD").Output()
+	if err != nil {
+		return "HEAD"
+	}
+	return strings.TrimSpace(string(out))
 }
 
 // goLine is the line of a go.mod with the required Go version.

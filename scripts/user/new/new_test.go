@@ -81,6 +81,60 @@ func TestAProjectHasWhatItNeeds(t *testing.T) {
 	checkFiles(t, folder)
 }
 
+// One file of Go has the tools, another one the tests. Agents are files of YAML.
+func TestTheStarterYAMLHasOneGoFile(t *testing.T) {
+	folder := makeProject(t, "-starter", "yaml")
+	want := []string{
+		".github/workflows/test.yml", ".gitignore", "Makefile", "README.md", "agents/guide.yaml", "go.mod", "go.sum", "main.go", "main_test.go",
+	}
+	if diff := cmp.Diff(want, names(t, folder)); diff != "" {
+		t.Errorf("files of the project (-want +got):\n%s", diff)
+	}
+	checkFiles(t, folder)
+}
+
+// printed is what make would run for a target.
+func printed(t *testing.T, folder string, arguments ...string) string {
+	t.Helper()
+	command := exec.Command("make", append([]string{"-n", "-C", folder}, arguments...)...)
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "REVEILLE_") && !strings.HasPrefix(v, "MAKE") && !strings.HasPrefix(v, "MODEL=") {
+			command.Env = append(command.Env, v)
+		}
+	}
+	out, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("make -n %v: %v\n%s", arguments, err, out)
+	}
+	return string(out)
+}
+
+func TestProjectsTakeAModelAndAnAddress(t *testing.T) {
+	folders := map[string]string{}
+	for name := range starters {
+		folders[name] = makeProject(t, "-starter", name)
+	}
+	tests := []struct{ name, starter, arguments, want string }{
+		{"first the build is announced", "agent", "run", "echo 'Compiling the local host. The first time, this takes about a minute.'\n"},
+		{"a model", "agent", "run MODEL=openai/gpt-5-mini", "\nREVEILLE_MODEL=\"openai/gpt-5-mini\" exec .reveille/dev\n"},
+		{"a model of Bedrock", "agent", "run MODEL=bedrock/us.amazon.nova-lite-v1:0", " build -tags bedrock,profile -o .reveille/dev ./dev\n"},
+		{"no model", "agent", "run", " build  -o .reveille/dev ./dev\nexec .reveille/dev\n"},
+		{"a model while files are saved", "agent", "dev MODEL=openai/gpt-5-mini", "\nREVEILLE_MODEL=\"openai/gpt-5-mini\" exec .reveille/reload ./dev\n"},
+		{"a model of files", "yaml", "run MODEL=openai/gpt-5-mini", "\nREVEILLE_MODEL=\"openai/gpt-5-mini\" exec .reveille/dev\n"},
+		{"a model of Bedrock of files", "yaml", "run MODEL=bedrock/us.amazon.nova-lite-v1:0", " build -tags bedrock,profile -o .reveille/dev .\n"},
+		{"the page's host", "chat", "page", ` npm run dev -- '--define:REVEILLE_ADDR="127.0.0.1:3000"'`},
+		{"the page's host elsewhere", "chat", "page REVEILLE_ADDR=127.0.0.1:4000", ` npm run dev -- '--define:REVEILLE_ADDR="127.0.0.1:4000"'`},
+		{"the page that is built", "chat", "test-page REVEILLE_ADDR=:4000", ` npm run build -- '--define:REVEILLE_ADDR=":4000"'`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if got := printed(t, folders[test.starter], strings.Fields(test.arguments)...); !strings.Contains(got, test.want) {
+				t.Errorf("make %s runs\n%s\nwant in it\n%s", test.arguments, got, test.want)
+			}
+		})
+	}
+}
+
 func TestTheStarterChatAddsAPage(t *testing.T) {
 	folder := makeProject(t, "-starter", "chat")
 	got := slices.DeleteFunc(names(t, folder), func(name string) bool { return !strings.HasPrefix(name, "page/") })
@@ -123,7 +177,7 @@ func checkFiles(t *testing.T, folder string) {
 		if err != nil || string(formatted) != text {
 			t.Errorf("%s is not formatted: %v", name, err)
 		}
-		if lines := strings.Count(text, "\n"); filepath.Base(name) == "main.go" && lines > 17 {
+		if lines := strings.Count(text, "\n"); filepath.Base(name) == "main.go" && name != "main.go" && lines > 17 {
 			t.Errorf("%s has %d lines, want ten and comments", name, lines)
 		}
 	}
@@ -174,7 +228,7 @@ func TestWhatCannotBeAProjectLeavesNothing(t *testing.T) {
 		{"module path that is a flag", []string{"-replace", here, "FOLDER/a/b/new", "-x"}, "", `module path "-x": `},
 		{"our module path", []string{"-replace", here, "FOLDER/new", "github.com/reveille-run/reveille/mine"}, "", "is within the module that the project requires"},
 		{"no Go", []string{"-replace", here, "FOLDER/new", "example.com/mine"}, "FOLDER", "the go command is not on PATH"},
-		{"unknown starter", []string{"-starter", "game", "FOLDER/new", "example.com/mine"}, "", `unknown starter "game", want agent or chat`},
+		{"unknown starter", []string{"-starter", "game", "FOLDER/new", "example.com/mine"}, "", `unknown starter "game", want agent, chat or yaml`},
 		{"no module path", []string{"FOLDER/new"}, "", "want a folder and a module path, got 1 arguments"},
 	}
 	for _, test := range tests {

@@ -3,9 +3,8 @@
 package main
 
 import (
-	"os"
 	"os/exec"
-	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -13,12 +12,13 @@ import (
 // its lock file names.
 func TestThePageOfAProjectIsBuiltForClients(t *testing.T) {
 	folder := makeProject(t, "-starter", "chat")
-	command := exec.Command("make", "test-page")
+	command := exec.Command("make", "test-page", "REVEILLE_ADDR=127.0.0.1:4321")
 	command.Dir = folder
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("make test-page: %v\n%s", err, out)
 	}
-	if info, err := os.Stat(filepath.Join(folder, "page", "www", "main.js")); err != nil || info.Size() < 100_000 {
-		t.Errorf("the bundle is %v, %v", info, err)
+	bundle := read(t, folder, "page", "www", "main.js")
+	if len(bundle) < 100_000 || !strings.Contains(bundle, "127.0.0.1:4321") {
+		t.Errorf("the bundle has %d bytes, want the packages and the host's address in it", len(bundle))
 	}
 }

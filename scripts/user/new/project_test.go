@@ -21,6 +21,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // makes runs a task of a project.
@@ -270,11 +272,11 @@ func TestAProjectIsMadeByTheFetchedCommand(t *testing.T) {
 		t.Errorf("go.mod is\n%s\nwant a requirement of %s and no replacement", file, version)
 	}
 	checkFiles(t, filepath.Join(empty, "mine"))
-	command = exec.Command("go", "list", "-deps", "-test", "./...") // as make test: nothing is missing in go.mod and go.sum
-	command.Dir, command.Env = filepath.Join(empty, "mine"), environ
-	if out, err := command.CombinedOutput(); err != nil {
-		t.Errorf("go list: %v\n%s", err, out)
+	steps := steps(t, filepath.Join(empty, "mine"))
+	if diff := cmp.Diff([]string{"make test", "make build"}, steps); diff != "" {
+		t.Fatalf("steps of the workflow (-want +got):\n%s", diff)
 	}
+	runs(t, filepath.Join(empty, "mine"), steps[0], environ...) // make build takes minutes; its parts are tested above
 }
 
 // publish writes the files of this repository to a module proxy.

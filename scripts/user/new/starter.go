@@ -24,16 +24,25 @@ type values struct {
 	Reveille  string   // path of the module that it requires
 	Functions []string // of its template, such as Step
 	Chat      bool     // it has a page
+	Replaced  bool     // it uses a copy of that module
+	Commit    string   // of the copy
 }
 
 // renderStarters writes the files of the project's starter.
 func (p *project) renderStarters() error {
-	deployment, err := os.ReadFile(filepath.Join(p.stage, "template.yaml"))
-	if err != nil {
-		return err
+	v := values{Module: p.module, Name: p.name(), Reveille: reveille, Chat: p.starter == "chat", Replaced: p.replace != ""}
+	if v.Replaced {
+		v.Commit = p.commit()
 	}
-	v := values{Module: p.module, Name: p.name(), Reveille: reveille, Functions: functions(deployment), Chat: p.starter == "chat"}
-	for _, folder := range starters[p.starter] {
+	of := starters[p.starter]
+	if of.deployed {
+		deployment, err := os.ReadFile(filepath.Join(p.stage, "template.yaml"))
+		if err != nil {
+			return err
+		}
+		v.Functions = functions(deployment)
+	}
+	for _, folder := range of.folders {
 		from := "starters/" + folder
 		err := fs.WalkDir(files, from, func(name string, e fs.DirEntry, err error) error {
 			if err != nil || e.IsDir() {
