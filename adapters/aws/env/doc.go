@@ -1,5 +1,4 @@
-// Package env gives every AWS client of ours the same settings, out of the
-// environment that Lambda sets: region, credentials, endpoint, timeouts, tries.
-// It leaves the SDK's configuration files and credential chain out, which would
-// cost start-up time.
+// Package env configures every AWS client in the same way, from the environment that
+// Lambda sets: region, credentials, endpoint, timeouts, attempts. It does not read the
+// SDK's configuration files or credential chain, which would cost start-up time.
 package env

@@ -7,13 +7,14 @@ import (
 	"io"
 )
 
-// AfterResponse returns handler with a function that is called when the response of
-// an invocation has been posted, before the process asks for the next one: the
-// only time at which a process may end by itself and harm nobody. It is not called
-// for an invocation whose handler returns an error. The handlers of this package
-// return theirs in the response, but for events that are not theirs.
+// AfterResponse returns handler with a function, done, that is called after the response
+// of an invocation is posted and before the process asks for the next invocation. Only
+// then may a process exit without harm to a caller. done is not called for an invocation
+// whose handler returns an error. The handlers of this package return their errors in the
+// response, except for events of an unknown shape.
 //
-// What handler started has ended by then: a streamed response is closed first.
+// All that handler started has ended when done is called: a streamed response is closed
+// first.
 func AfterResponse[E, R any](handler func(context.Context, E) (R, error), done func()) func(context.Context, E) (any, error) {
 	return func(ctx context.Context, event E) (any, error) {
 		response, err := handler(ctx, event)

@@ -38,7 +38,7 @@ func readBatch(event events.SQSEvent, log *slog.Logger) batch {
 		wake, err := readWakeUp(message.Body)
 		if err != nil {
 			b.discarded++
-			log.Warn("message is no wake-up, discarded", "message", message.MessageId, "error", err)
+			log.Warn("message is not a wake-up, discarded", "message", message.MessageId, "error", err)
 			continue
 		}
 		d := byThread[about{wake.Key(), wake.Kind}]

@@ -10,12 +10,12 @@ import (
 )
 
 // Buffered returns a handler that serves an http.Handler behind an API Gateway REST API
-// (payload format 1.0) or HTTP API (2.0); the event tells which. Its result is an
-// events.APIGatewayProxyResponse or an events.APIGatewayV2HTTPResponse. A panic
-// of it is a 500 with {"error", "code"}; an event that is no HTTP request is an
-// error.
+// (payload format 1.0) or HTTP API (2.0). It detects the format from the event. Its
+// result is an events.APIGatewayProxyResponse or an events.APIGatewayV2HTTPResponse. If
+// the http.Handler panics, the response is a 500 with {"error", "code"}. An event that is
+// not an HTTP request is an error.
 //
-// AWS limits a buffered response to 6 MB and API Gateway its time to 30 s.
+// AWS limits a buffered response to 6 MB, and API Gateway limits its time to 30 s.
 func (h Handlers) Buffered(handler http.Handler) func(context.Context, json.RawMessage) (any, error) {
 	o := h.withDefaults(defaultHTTPReserve)
 	return func(ctx context.Context, payload json.RawMessage) (any, error) {

@@ -25,8 +25,8 @@ const (
 type doorKey struct{}
 
 // BehindREST reports whether a request of [Handlers.Stream] or [Handlers.Buffered] came
-// through an API Gateway REST API, which adds no headers of CORS by itself, unlike Function
-// URLs and HTTP APIs.
+// through an API Gateway REST API. Unlike Function URLs and HTTP APIs, a REST API adds no
+// CORS headers by itself.
 func BehindREST(r *http.Request) bool { return doorOf(r.Context()) == doorREST }
 
 // doorOf returns the door of a request, "" elsewhere.

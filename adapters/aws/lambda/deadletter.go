@@ -10,16 +10,17 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 )
 
-// DeadLetters returns a handler for the dead-letter queue of the mailbox,
-// with ReportBatchItemFailures. A wake-up is only a hint, so one that ran out of
-// receives says nothing about its run: the thread's head decides. Unfinished
-// work is woken again and the message deleted; what is finished is just deleted;
-// a message whose thread could not be looked at stays in the queue.
+// DeadLetters returns a handler for the dead-letter queue of the mailbox, with
+// ReportBatchItemFailures. A wake-up is only a hint, so a wake-up without receives left
+// proves nothing about its run: the thread's head decides. If the thread has unfinished
+// work, the handler sends a new wake-up and deletes the message. If the work is finished,
+// it only deletes the message. If the thread could not be read, the message stays in the
+// queue.
 //
 // The handler itself never returns an error.
 //
-// rewake is the method Rewake of a host or mailbox: it reads a thread's head and, when it
-// still has work to do, sends a new wake-up with a delay; woken says whether it did.
+// rewake is the method Rewake of a host or mailbox. It reads a thread's head and sends a
+// new wake-up with a delay if there is work to do; woken reports whether it sent one.
 func (h Handlers) DeadLetters(rewake func(context.Context, core.WakeUp) (woken bool, err error)) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 	h = h.withDefaults(defaultReserve)
 	letters := letters{rewake, h.Env, h.Logger}

@@ -10,10 +10,11 @@ import (
 
 // deadLetterQueue is the dead-letter queue of the mailbox, which a sweep drains.
 type deadLetterQueue interface {
-	// Receive waits up to wait for 1 to most messages, at most 10, each of which is
-	// hidden for some minutes then. No message in that time is an empty response.
+	// Receive waits up to wait for 1 to most messages, at most 10, and hides each of them
+	// for some minutes. If there is no message in that time, the response is empty.
 	Receive(ctx context.Context, most int, wait time.Duration) ([]events.SQSMessage, error)
-	// Delete removes messages by their receipts. What it could not remove comes again.
+	// Delete removes messages by their receipts. A message that it could not remove is
+	// delivered again.
 	Delete(ctx context.Context, receipts []string) error
 }
 

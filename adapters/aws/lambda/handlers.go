@@ -7,14 +7,16 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 )
 
-// Handlers makes the handlers of Lambda functions; the zero value works. Each handler keeps
-// nothing between invocations and may run several times at once in one process.
+// Handlers makes the handlers of Lambda functions; the zero value works. Each handler
+// keeps no state between invocations and may run several times concurrently in one
+// process.
 type Handlers struct {
 	Env    *env.Env     // nil: env.System()
 	Logger *slog.Logger // nil: slog.Default()
-	// Reserve is how long before the invocation's deadline the context of a step, sweep or
-	// request ends: the time to hand the run on, or to write the end of a response. It is
-	// never more than half of the time that is left. 0: 5 s, and 2 s for HTTP requests.
+	// Reserve is the time between the end of the context of a step, sweep or request and
+	// the invocation's deadline: the time to hand the run on, or to write the end of a
+	// response. It is never more than half of the time that remains. Default 5 s, and 2 s
+	// for HTTP requests.
 	Reserve time.Duration
 }
 

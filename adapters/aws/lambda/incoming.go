@@ -21,12 +21,12 @@ type arrival struct {
 	broken error  // it is not what its source documents
 }
 
-// knownShapes says what a function with triggers takes, for errors.
+// knownShapes lists the events that a function with triggers accepts, for errors.
 const knownShapes = `an EventBridge event (version, id, detail-type, source, detail), Records of aws:s3, aws:sns, aws:sqs or aws:dynamodb, and {"trigger", "time"} of a schedule`
 
-// ReadEvents takes a payload of Lambda apart into events for triggers. What it is
-// shows in its keys, as AWS documents them; one that is none of the shapes is an error
-// that names what it has, with code [core.CodeInvalid].
+// ReadEvents splits a payload of Lambda into events for triggers. It recognizes the
+// source by the keys that AWS documents. A payload of an unknown shape is an error with
+// code [core.CodeInvalid], which lists the keys of the payload.
 func ReadEvents(payload json.RawMessage) ([]incoming.Event, error) {
 	arrivals, err := readArrivals(payload)
 	if err != nil {
@@ -74,7 +74,7 @@ func (f fields) put(name string, value any) {
 func readArrivals(payload json.RawMessage) ([]arrival, error) {
 	var top fields
 	if err := json.Unmarshal(payload, &top); err != nil || top == nil {
-		return nil, core.Errorf(core.CodeInvalid, "the event is no JSON object, known are %s", knownShapes)
+		return nil, core.Errorf(core.CodeInvalid, "the event is not a JSON object, known are %s", knownShapes)
 	}
 	switch {
 	case top.has("Records"):

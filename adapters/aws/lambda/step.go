@@ -12,18 +12,18 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 )
 
-// Step returns a handler for batches of wake-ups from SQS with
-// ReportBatchItemFailures. The threads of a batch are worked on at once, each
-// once; the failure of one fails its own messages only. A message that is no
-// wake-up is acknowledged and logged, since it can never succeed.
+// Step returns a handler for batches of wake-ups from SQS with ReportBatchItemFailures.
+// The threads of a batch are worked on concurrently, each once; the failure of one fails
+// its own messages only. A message that is not a wake-up is acknowledged and logged,
+// since it can never succeed.
 //
-// The handler itself never returns an error. The queue's receive count is of no
-// use to it: what the sweep sends is always fresh, and only claims count as
-// attempts of a run.
+// The handler itself never returns an error. It ignores the queue's receive count: the
+// sweep always sends new messages, and only claims count as attempts of a run.
 //
-// work is the method WorkBatch of a host: it works on the threads of one delivery at once
-// and returns an error for each wake-up that should be delivered again; one with nothing
-// left to do is no error. No wake-up's failure touches another.
+// work is the method WorkBatch of a host: it works on the threads of one delivery
+// concurrently and returns an error for each wake-up that the queue should deliver again.
+// A wake-up whose work is already done is not an error. The failure of one wake-up does
+// not affect the others.
 func (h Handlers) Step(work func(ctx context.Context, hints []core.WakeUp) []error) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 	h = h.withDefaults(defaultReserve)
 	s := stepper{work: work, env: h.Env, log: h.Logger, reserve: h.Reserve}

@@ -16,30 +16,29 @@ import (
 	"github.com/aws/aws-lambda-go/lambda/messages"
 )
 
-// Stream returns a handler that serves an http.Handler behind a Function URL with invoke mode
-// RESPONSE_STREAM (payload format 2.0) or an API Gateway REST API with response
-// transfer mode STREAM (1.0); the event tells which. Its result is a
+// Stream returns a handler that serves an http.Handler behind a Function URL with invoke
+// mode RESPONSE_STREAM (payload format 2.0) or an API Gateway REST API with response
+// transfer mode STREAM (1.0). It detects the format from the event. Its result is a
 // *events.LambdaFunctionURLStreamingResponse or a
-// *events.APIGatewayProxyStreamingResponse: pointers, since the values would be
-// encoded as JSON. An event that is no HTTP request is an error.
+// *events.APIGatewayProxyStreamingResponse: pointers, since the values would be encoded
+// as JSON. An event that is not an HTTP request is an error.
 //
-// The status and header leave with the first body byte or Flush, later bytes as
-// they are written, at most 64 KiB ahead of the client; a write that waits for it
-// ends with the deadline that http.ResponseController sets. It runs in a goroutine of
-// its own. The result's Close, which the runtime client calls before it asks for
-// the next event, waits for it, whether or not somebody still reads: AWS does
-// not tell when a client goes away, and a disconnect is no cancel.
+// The status and header leave with the first body byte or Flush, later bytes as they are
+// written, at most 64 KiB ahead of the client. A write that waits for the client ends at
+// the deadline that http.ResponseController sets. The http.Handler runs in a separate
+// goroutine. The runtime client calls the result's Close before it asks for the next
+// event, and Close waits for the http.Handler even if the client has disconnected: AWS
+// does not report that a client goes away, and a disconnect does not cancel a run.
 //
-// A stream that ends early never looks complete. If it panics before anything
-// left, the client gets a 500 with {"error", "code"}; after that, an event stream
-// gets an error event, and every stream ends with a read error, which the
-// runtime client reports in its trailers and the front end makes a broken
-// response. The same happens (with 504) to a handler that is not done half of
-// the reserve before the invocation's deadline.
+// A stream that ends early never looks complete. If the http.Handler panics before the
+// response started, the client gets a 500 with {"error", "code"}. If it panics later, an
+// event stream gets an error event, and every stream ends with a read error, which the
+// runtime client reports in its trailers and the front end turns into a broken response.
+// The same happens (with 504) if the http.Handler is not done when half of the reserve
+// remains before the invocation's deadline.
 //
-// A bodyless response to which a body is allowed becomes a single newline, since
-// Function URLs let clients wait for the first byte of an empty stream, in some
-// accounts for minutes.
+// If a response may have a body but has none, its body is a single newline: Function URLs
+// let clients wait for the first byte of an empty stream, in some accounts for minutes.
 func (h Handlers) Stream(handler http.Handler) func(context.Context, json.RawMessage) (any, error) {
 	o := h.withDefaults(defaultHTTPReserve)
 	return func(ctx context.Context, payload json.RawMessage) (any, error) {

@@ -18,20 +18,20 @@ type sweepResult struct {
 	Dead  int `json:"dead,omitempty"` // messages that are gone from the dead-letter queue
 }
 
-// Sweep returns a handler for a schedule (EventBridge Scheduler or rule);
-// it does not look at the event. It wakes overdue threads and drains the
-// dead-letter queue at the same time, each to its end or that of the invocation's
-// time, so that neither starves the other. An error or a panic of either fails the
-// invocation; the next one starts again, since a sweep can be repeated at will. The response
-// is {"woken", "dead"}: how many threads were woken, and how many messages are gone from the
+// Sweep returns a handler for a schedule (EventBridge Scheduler or rule); it ignores the
+// event. It wakes overdue threads and drains the dead-letter queue concurrently, each
+// until it is done or the invocation's time ends, so that neither starves the other. An
+// error or a panic of either fails the invocation; the next invocation starts again,
+// since a sweep can be repeated safely. The response is {"woken", "dead"}: the number of
+// threads that were woken, and the number of messages that were removed from the
 // dead-letter queue.
 //
-// sweep wakes overdue threads and says how many, also when it could not finish. queue is the
-// dead-letter queue, whose messages are handled as by [Handlers.DeadLetters] with rewake;
-// nil: none is drained. Its Receive waits up to wait for 1 to most messages, at most 10,
-// each of which is hidden for some minutes then; no message in that time is an empty
-// response. Its Delete removes messages by their receipts; what it could not remove comes
-// again.
+// sweep wakes overdue threads and returns their number, also when it could not finish.
+// queue is the dead-letter queue, whose messages are handled as by [Handlers.DeadLetters]
+// with rewake; nil: no queue is drained. Its Receive waits up to wait for 1 to most
+// messages, at most 10, and hides each of them for some minutes; if there is no message
+// in that time, the response is empty. Its Delete removes messages by their receipts; a
+// message that it could not remove is delivered again.
 func (h Handlers) Sweep(sweep func(context.Context) (woken int, err error), rewake func(context.Context, core.WakeUp) (woken bool, err error), queue interface {
 	Receive(ctx context.Context, most int, wait time.Duration) ([]events.SQSMessage, error)
 	Delete(ctx context.Context, receipts []string) error

@@ -17,24 +17,26 @@ import (
 )
 
 // Trigger returns a handler for every source of events that starts runs; see
-// [ReadEvents]. Each event may come again: it starts nothing twice.
+// [ReadEvents]. An event that is delivered again starts no second run.
 //
-// What failed comes again, and in the end to the queue that its source has for it:
+// A failed event is delivered again, and finally goes to the dead-letter queue or
+// destination of its source:
 //
-//   - a message of SQS fails alone (ReportBatchItemFailures), and then the redrive
-//     policy of its queue decides; in a FIFO queue those of its group behind it fail
-//     with it, so that they keep their order;
-//   - of a DynamoDB stream the first record that failed is reported, and everything
-//     from it on comes again (ReportBatchItemFailures, with BisectBatchOnFunctionError
-//     and a destination for failures);
-//   - any other event fails the invocation, which Lambda repeats twice before it goes to
-//     the function's destination for failures.
+//   - A message of SQS fails alone (ReportBatchItemFailures), and the redrive policy of
+//     its queue decides. In a FIFO queue the later messages of its group fail with it, to
+//     keep their order.
+//   - In a DynamoDB stream the first record that failed is reported, and all records from
+//     it on are delivered again (ReportBatchItemFailures, with BisectBatchOnFunctionError
+//     and a destination for failures).
+//   - Any other event fails the invocation. Lambda repeats it twice, then sends it to the
+//     function's destination for failures.
 //
-// An event that no trigger wants is no failure. One line of the log counts what an
-// invocation brought. A payload of another shape fails the invocation.
+// An event that matches no trigger is not a failure. One log line counts the events of an
+// invocation and their results. A payload of another shape fails the invocation.
 //
-// triggers are a *rules.Set. HTTP requests, which are webhooks, are served by routes as
-// [Handlers.Buffered] does; nil: a payload that is one is as unknown as any other.
+// triggers is a *rules.Set. routes serves HTTP requests, which are webhooks, as
+// [Handlers.Buffered] does; if it is nil, an HTTP request is a payload of an unknown
+// shape.
 func (h Handlers) Trigger(triggers incoming.Firer, routes http.Handler) func(context.Context, json.RawMessage) (any, error) {
 	var serve func(context.Context, json.RawMessage) (any, error)
 	if routes != nil {

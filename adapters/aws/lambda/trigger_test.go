@@ -62,9 +62,9 @@ func TestReadEvents(t *testing.T) {
 func TestPayloadsThatAreNoEvents(t *testing.T) {
 	const known = `, known are an EventBridge event (version, id, detail-type, source, detail), Records of aws:s3, aws:sns, aws:sqs or aws:dynamodb, and {"trigger", "time"} of a schedule`
 	tests := []struct{ name, payload, want string }{
-		{"no JSON", `{`, "the event is no JSON object" + known},
-		{"null", `null`, "the event is no JSON object" + known},
-		{"a list", `[]`, "the event is no JSON object" + known},
+		{"no JSON", `{`, "the event is not a JSON object" + known},
+		{"null", `null`, "the event is not a JSON object" + known},
+		{"a list", `[]`, "the event is not a JSON object" + known},
 		{"no keys", `{}`, "the event has no keys" + known},
 		{"other keys", `{"b":1,"a":2}`, "the event has the keys a, b" + known},
 		{"more than a schedule's", `{"trigger":"a","time":"b","c":1}`, "the event has the keys c, time, trigger" + known},

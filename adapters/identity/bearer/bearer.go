@@ -21,7 +21,7 @@ var algorithms = []string{oidc.RS256, oidc.ES256, oidc.EdDSA}
 // Options configures [New]. Env, and the Issuer of Tokens, are required.
 type Options struct {
 	Env *env.Env
-	// Tokens says which tokens count, and for whom.
+	// Tokens is the policy that maps a verified token to a tenant and a user.
 	Tokens identity.Tokens
 	// KeysURL is where the issuer publishes its keys. Empty: the issuer's address
 	// followed by "/.well-known/jwks.json", as Cognito has it.
@@ -30,13 +30,13 @@ type Options struct {
 	Transport http.RoundTripper
 }
 
-// New returns what says who sent a request, by its bearer token: a value of
-// httpapi.Options.Authenticate, safe for concurrent use. It fetches the issuer's keys when
-// the first token comes.
+// New returns a function that identifies the sender of a request by its bearer token: a
+// value of httpapi.Options.Authenticate, safe for concurrent use. It fetches the issuer's
+// keys when the first token arrives.
 //
-// The token is the only value of the header Authorization. An error has code
-// [core.CodeUnauthorized] when there is no such token or it proves nothing, with a text that
-// does not say why, and [core.CodeUnavailable] when the issuer's keys cannot be had.
+// The token is the only value of the header Authorization. If the token is missing or not
+// valid, the error has code [core.CodeUnauthorized] and a text that does not reveal the
+// reason. If the issuer's keys cannot be fetched, it has [core.CodeUnavailable].
 func New(o Options) func(*http.Request) (core.Identity, error) {
 	v := newVerifier(o)
 	return func(r *http.Request) (core.Identity, error) {

@@ -1,8 +1,8 @@
-// Package bearer verifies the bearer tokens of an OpenID Connect issuer, for the
-// doors of a deployment that do not: a Function URL, a REST API, or an API
-// Gateway whose word is not enough, since whoever may invoke the function can
+// Package bearer verifies the bearer tokens of an OpenID Connect issuer. A deployment
+// needs it if its front end does not verify them: a Function URL, a REST API, or an API
+// Gateway whose claims are not trusted, since a caller that may invoke the function can
 // send it an event with any claims.
 //
-// [New] checks the signature, the issuer and the time. Whom the token is
-// for, and who its holder is here, is a policy of package caller.
+// [New] checks the signature, the issuer and the time. A policy of package caller checks
+// the audience and maps the holder to a tenant and a user.
 package bearer

@@ -130,7 +130,7 @@ func (k *keys) fetch(r *http.Request) ([]byte, error) {
 	case len(body) > maxKeysSize:
 		return nil, fmt.Errorf("keys of more than %d bytes", maxKeysSize)
 	case json.Unmarshal(body, &set) != nil || len(set.Keys) == 0:
-		return nil, errors.New("the response is no set of keys")
+		return nil, errors.New("the response is not a JSON Web Key Set")
 	}
 	return body, nil
 }

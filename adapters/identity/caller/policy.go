@@ -11,9 +11,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Errors of every policy have code [core.CodeUnauthorized] when the caller is
-// not proven to be somebody, and [core.CodeDenied] when it is, but has no place
-// here.
+// Errors of every policy have code [core.CodeUnauthorized] if the caller's identity is
+// not proven, and [core.CodeDenied] if it is proven but has no access here.
 var errUnverified = core.Errorf(core.CodeUnauthorized, "the request carries no credentials of the kind that is accepted here")
 
 // The values of the claim token_use, by which Cognito tells its tokens apart.
@@ -49,22 +48,23 @@ func (t tenancy) of(c caller.Claims) (string, error) {
 
 // Tokens is the policy for holders of tokens. The user is the claim "sub".
 type Tokens struct {
-	// Tenant is the tenant of every caller; or TenantClaim names the claim that is the
-	// tenant, and a caller without it is refused. Exactly one of the two is set.
+	// Tenant is the tenant of every caller. Alternatively, TenantClaim names the claim
+	// with the tenant, and a caller without that claim is refused. Set exactly one of the
+	// two.
 	Tenant, TenantClaim string
-	// Issuer is the claim "iss", to the last slash. Empty: whoever verified the
-	// token has looked at it.
+	// Issuer is the required claim "iss", up to a trailing slash. Empty: the verifier of
+	// the token checks it.
 	Issuer string
 	// Clients are the applications that tokens must be for: in "aud" or, of an
 	// access token of Cognito, "client_id". Empty: any.
 	Clients []string
-	// Use is the required claim "token_use". A token without that claim is not of
-	// Cognito and passes as one of use "id". "id" or "access"; empty: "id".
+	// Use is the required claim "token_use": "id" or "access"; empty: "id". A token
+	// without that claim is not from Cognito and passes as one of use "id".
 	Use string
 }
 
-// Authenticate returns whom the token of a request stands for, that a front end or package
-// bearer has verified: a value of httpapi.Options.Authenticate.
+// Authenticate returns the identity of the holder of a request's token, which a front end
+// or package bearer has verified: a value of httpapi.Options.Authenticate.
 func (p Tokens) Authenticate(r *http.Request) (core.Identity, error) {
 	return authenticate(r, p.identity)
 }
@@ -101,13 +101,15 @@ func (p Tokens) check(t caller.Token) error {
 
 // Contexts is the policy for requests that a Lambda authorizer allowed.
 type Contexts struct {
-	// Tenant is the tenant of every caller; or TenantClaim names the key of its context that
-	// is the tenant, and a caller without it is refused. Exactly one of the two is set.
+	// Tenant is the tenant of every caller. Alternatively, TenantClaim names the key of
+	// its context with the tenant, and a caller without that key is refused. Set exactly
+	// one of the two.
 	Tenant, TenantClaim string
 	User                string // key of its context that names the user
 }
 
-// Authenticate returns whom the authorizer let in: a value of httpapi.Options.Authenticate.
+// Authenticate returns the identity of a caller that the authorizer allowed: a value of
+// httpapi.Options.Authenticate.
 func (p Contexts) Authenticate(r *http.Request) (core.Identity, error) {
 	return authenticate(r, p.identity)
 }
@@ -131,14 +133,14 @@ func identity(t tenancy, c caller.Claims, user string) (core.Identity, error) {
 	return core.Identity{Tenant: tenant, User: name(c[user])}, nil
 }
 
-// Signers is the policy for signed requests: the tenant of each Cognito identity
-// pool ("region:uuid"), each user or role ("AIDA...", "AROA...") and each account
-// (12 digits). A principal that is not named belongs to its account's tenant; a
+// Signers is the policy for signed requests. Its keys are Cognito identity pools
+// ("region:uuid"), users and roles ("AIDA...", "AROA...") and accounts (12 digits); its
+// values are their tenants. A principal without a key belongs to its account's tenant; a
 // pool does not.
 type Signers map[string]string
 
-// Authenticate returns who signed a request, as the front end has verified it: a value of
-// httpapi.Options.Authenticate.
+// Authenticate returns the identity of the signer of a request, which the front end has
+// verified: a value of httpapi.Options.Authenticate.
 func (p Signers) Authenticate(r *http.Request) (core.Identity, error) {
 	return authenticate(r, p.identity)
 }
@@ -179,7 +181,7 @@ func (p Signers) poolUser(u caller.PoolUser) (core.Identity, error) {
 	return core.Identity{Tenant: tenant, User: "cip:" + u.Identity}, nil
 }
 
-// hashed begins the names that stand for claims that are none.
+// hashed begins the names that replace claims which are not valid names.
 const hashed = "sha256-"
 
 // name makes a user's name of a claim: many issuers put characters into "sub"

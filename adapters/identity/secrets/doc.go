@@ -1,13 +1,13 @@
-// Package secrets reads secrets that are kept in AWS Secrets Manager or in the parameter
-// store of Systems Manager, such as the keys of model providers, so that they are in no
-// function's configuration and can be replaced without a deployment.
+// Package secrets reads secrets from AWS Secrets Manager or the parameter store of
+// Systems Manager, such as the keys of model providers. Such secrets are in no function's
+// configuration and can be replaced without a deployment.
 //
-// A [Reader] keeps what it read and looks at the clock when it is asked: a value older
-// than five minutes is read again, and one that a server has refused at once. There is no
-// timer, since a frozen Lambda function has none; [Reader.Refresh] begins with an
-// invocation, beside its first reads of the store, so that who uses a value seldom waits. While a read fails the last good value
-// is returned. Nothing here prints a value.
+// A [Reader] caches values and checks their age at each use: a value older than five
+// minutes is read again, and a value that a server has refused is read again immediately.
+// There is no timer, since a frozen Lambda function has none. [Reader.Refresh] starts
+// with an invocation, concurrently with its first reads of the store, so that the user of
+// a value seldom waits. While reads fail, the last good value is returned. No value is
+// ever printed.
 //
-// The calls go by way of package aws/env, which signs them: one call of each service is
-// needed.
+// Package aws/env configures and signs the calls: one call of each service is needed.
 package secrets

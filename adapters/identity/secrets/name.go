@@ -40,8 +40,8 @@ func parse(text string) (name, error) {
 		n.parameter = service[2] == "ssm"
 	}
 	if !named(strings.ReplaceAll(n.id, tenantPlace, "t")) || fielded && field == "" {
-		return name{}, core.Errorf(core.CodeInvalid, "secret %q: want the name or ARN of a secret of Secrets Manager, or ssm: and the name of a parameter, "+
-			"{tenant} in it for one of each tenant, #FIELD behind it for a field of its JSON", core.Excerpt(text))
+		return name{}, core.Errorf(core.CodeInvalid, "secret %q: want the name or ARN of a secret in Secrets Manager, or ssm: and the name of a parameter; "+
+			"{tenant} in the name selects a secret for each tenant, #FIELD at its end a field of its JSON", core.Excerpt(text))
 	}
 	return n, nil
 }
@@ -57,7 +57,7 @@ func (n name) of(ctx context.Context) (name, error) {
 	}
 	id, ok := core.IdentityFrom(ctx)
 	if !ok {
-		return name{}, core.Errorf(core.CodeInternal, "secret %s: it is not known for which tenant", n.id)
+		return name{}, core.Errorf(core.CodeInternal, "secret %s: its name needs a tenant, but the call has none", n.id)
 	}
 	n.id = strings.ReplaceAll(n.id, tenantPlace, strings.ReplaceAll(id.Tenant, ":", "/"))
 	return n, nil
@@ -83,7 +83,7 @@ func (n name) pick(text string) (string, error) {
 	var object map[string]json.RawMessage
 	var value string
 	if json.Unmarshal([]byte(text), &object) != nil || object[n.field] == nil || json.Unmarshal(object[n.field], &value) != nil {
-		return "", core.Errorf(core.CodeInternal, "it is no JSON object with a text as %q", n.field) // never quoting it
+		return "", core.Errorf(core.CodeInternal, "it is not a JSON object with a string %q", n.field) // never quoting it
 	}
 	return value, nil
 }

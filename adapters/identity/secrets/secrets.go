@@ -25,7 +25,7 @@ const (
 	maxKept = 1024
 )
 
-// Reader reads secrets and keeps them for a while. It is safe for concurrent use.
+// Reader reads secrets and caches them. It is safe for concurrent use.
 type Reader struct {
 	manager    *awsapi.Service
 	parameters *awsapi.Service
@@ -37,14 +37,15 @@ type Reader struct {
 	opened []name // by Source, without {tenant}
 }
 
-// Options are those of a [Reader]. The zero value works.
+// Options configures a [Reader]. The zero value works.
 type Options struct {
 	Now    func() time.Time // default time.Now
 	Logger *slog.Logger     // default slog.Default
 }
 
-// New returns a reader that reaches the services as the environment says;
-// AWS_ENDPOINT_URL_SECRETS_MANAGER and AWS_ENDPOINT_URL_SSM name others than the region's.
+// New returns a reader that connects to the services as the environment configures it.
+// AWS_ENDPOINT_URL_SECRETS_MANAGER and AWS_ENDPOINT_URL_SSM replace the region's
+// endpoints.
 func New(c awsenv.Config, o Options) (*Reader, error) {
 	r := &Reader{now: o.Now, log: o.Logger, kept: map[name]*kept{}}
 	if r.now == nil {
@@ -62,9 +63,10 @@ func New(c awsenv.Config, o Options) (*Reader, error) {
 	return r, err
 }
 
-// Source returns the source of a secret: its name or ARN in Secrets Manager, or "ssm:" and
-// the name of a parameter. "{tenant}" in it is the tenant on whose behalf the context is,
-// "#FIELD" behind it a text of the JSON object that the secret is. Nothing is read yet.
+// Source returns the source of a secret: its name or ARN in Secrets Manager, or "ssm:"
+// and the name of a parameter. "{tenant}" in the name is replaced by the tenant of the
+// context. "#FIELD" at the end selects a string of the JSON object that the secret is.
+// Source reads nothing yet.
 func (r *Reader) Source(text string) (secret.Source, error) {
 	parsed, err := parse(text)
 	if err != nil {
@@ -84,11 +86,11 @@ func (r *Reader) Source(text string) (secret.Source, error) {
 	}, nil
 }
 
-// Refresh begins to read what was opened and is missing, or older than five minutes, beside
-// what the caller does until the values are used; those of single tenants apart, which
-// nobody knows yet. wait returns when that is over, so that nothing goes on behind the
-// caller's invocation. A read that fails is the user's of the value to see, who tries it
-// again.
+// Refresh starts to read the opened secrets that are missing or older than five minutes,
+// concurrently with the caller's work. It omits secrets of single tenants, whose names
+// are not known yet. wait returns when the reads are done, so that no read outlives the
+// caller's invocation. If a read fails, the first use of the value tries again and
+// returns the error.
 func (r *Reader) Refresh(ctx context.Context) (wait func()) {
 	var group sync.WaitGroup
 	for _, n := range r.stale() {
@@ -181,7 +183,7 @@ func (r *Reader) read(ctx context.Context, n name, k *kept, under *reading, refu
 	}
 	k.again = now.Add(pause)
 	if !k.value.IsZero() {
-		r.log.WarnContext(ctx, "secret could not be read again, the last value stays in use", "secret", n.text(), "age", now.Sub(k.read).Round(time.Second).String(), "error", err)
+		r.log.WarnContext(ctx, "reading secret failed, using last value", "secret", n.text(), "age", now.Sub(k.read).Round(time.Second).String(), "error", err)
 	}
 }
 
@@ -207,7 +209,7 @@ func (r *Reader) fetch(ctx context.Context, n name) (secret.String, error) {
 		Type         string `json:"__type"`
 	}
 	if err := json.Unmarshal(response.Body, &got); err != nil && response.Status == http.StatusOK {
-		return secret.String{}, core.Errorf(core.CodeUnavailable, "read secret %s: the response is no JSON", n.text())
+		return secret.String{}, core.Errorf(core.CodeUnavailable, "read secret %s: the response is not JSON", n.text())
 	}
 	if response.Status != http.StatusOK {
 		return secret.String{}, refusal(n, response.Status, got.Type)

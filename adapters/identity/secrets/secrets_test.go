@@ -146,7 +146,7 @@ func TestTheLastGoodValueStays(t *testing.T) {
 	if len(w.asked) != 2 {
 		t.Errorf("it was read %d times, want 2", len(w.asked))
 	}
-	if log := w.log.String(); strings.Count(log, "the last value stays in use") != 1 || !strings.Contains(log, "secret=k age=5m0s") || strings.Contains(log, "key-1") {
+	if log := w.log.String(); strings.Count(log, "reading secret failed, using last value") != 1 || !strings.Contains(log, "secret=k age=5m0s") || strings.Contains(log, "key-1") {
 		t.Errorf("the log is %s", log)
 	}
 	w.status, w.values["k"] = 0, "key-2"
@@ -200,10 +200,10 @@ func TestWhatKeepsASecretFromBeingRead(t *testing.T) {
 		{"throttled", "k", 400, "ThrottlingException", core.CodeUnavailable, "read secret k: status 400 ThrottlingException"},
 		{"out of order", "k", 503, "", core.CodeUnavailable, "read secret k: status 503 "},
 		{"no text", "empty", 0, "", core.CodeInternal, "read secret empty: it is empty"},
-		{"no JSON", "k#key", 0, "", core.CodeInternal, `read secret k#key: it is no JSON object with a text as "key"`},
-		{"no such field", "json#other", 0, "", core.CodeInternal, `read secret json#other: it is no JSON object with a text as "other"`},
-		{"a field that is no text", "json#n", 0, "", core.CodeInternal, `read secret json#n: it is no JSON object with a text as "n"`},
-		{"no tenant", "keys/{tenant}", 0, "", core.CodeInternal, "secret keys/{tenant}: it is not known for which tenant"},
+		{"no JSON", "k#key", 0, "", core.CodeInternal, `read secret k#key: it is not a JSON object with a string "key"`},
+		{"no such field", "json#other", 0, "", core.CodeInternal, `read secret json#other: it is not a JSON object with a string "other"`},
+		{"a field that is no text", "json#n", 0, "", core.CodeInternal, `read secret json#n: it is not a JSON object with a string "n"`},
+		{"no tenant", "keys/{tenant}", 0, "", core.CodeInternal, "secret keys/{tenant}: its name needs a tenant, but the call has none"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,7 +1,7 @@
-// Package signature signs and verifies requests as the Standard Webhooks specification
-// (standardwebhooks.com) says: those that we send when something happens to a run, and
-// those of others that start one. A signature is "v1," and the base64 of the HMAC-SHA256
-// of id, time and body, joined by dots.
+// Package signature signs and verifies requests by the Standard Webhooks specification
+// (standardwebhooks.com): the webhooks that we send when a run changes, and the webhooks
+// of other systems that start a run. A signature is "v1," and the base64 of the
+// HMAC-SHA256 of id, time and body, joined by dots.
 package signature
 
 import (
@@ -37,12 +37,12 @@ const (
 	mostKey  = 64
 )
 
-// Keys are secrets that are shared with the other side. Several are a change from one to
-// the next: all of them sign, and any of them may have signed.
+// Keys are secrets shared with the other side. To rotate a key, list the old and the new:
+// all of them sign, and a signature by any of them is valid.
 type Keys [][]byte
 
 // ReadKeys reads a secret: one key of 24 to 64 bytes as "whsec_" and its base64, or
-// several with spaces between them. Its errors quote nothing of it, and have code
+// several, separated by spaces. Its errors quote no part of the secret, and have code
 // [core.CodeInvalid].
 func ReadKeys(s secret.String) (Keys, error) {
 	var keys Keys
@@ -60,8 +60,8 @@ func ReadKeys(s secret.String) (Keys, error) {
 	return keys, nil
 }
 
-// Sign sets the headers of a request: Webhook-Id, which is the same at each try,
-// Webhook-Timestamp, and Webhook-Signature with a signature for each key.
+// Sign sets the headers of a request: Webhook-Id, which is the same at each attempt,
+// Webhook-Timestamp, and Webhook-Signature with one signature for each key.
 func (k Keys) Sign(h http.Header, id string, at time.Time, body []byte) {
 	seconds := strconv.FormatInt(at.Unix(), 10)
 	h.Set(idHeader, id)
@@ -77,9 +77,9 @@ func (k Keys) sign(id, at string, body []byte) string {
 	return strings.Join(all, " ")
 }
 
-// Verify returns the id of a request that any of the keys signed within five minutes of now.
-// It is the same when the request is delivered again. Signatures of other kinds count for
-// nothing, and each pair is compared in constant time. An error has code
+// Verify returns the id of a request that any of the keys signed within five minutes of
+// now. The id is the same when the request is delivered again. Signatures of other
+// versions are ignored, and each pair is compared in constant time. An error has code
 // [core.CodeUnauthorized].
 func (k Keys) Verify(h http.Header, now time.Time, body []byte) (id string, err error) {
 	given := map[string]string{}
@@ -92,7 +92,7 @@ func (k Keys) Verify(h http.Header, now time.Time, body []byte) (id string, err 
 	}
 	seconds, err := strconv.ParseInt(given[timeHeader], 10, 64)
 	if err != nil {
-		return "", core.Errorf(core.CodeUnauthorized, "header %s is no time in seconds", timeHeader)
+		return "", core.Errorf(core.CodeUnauthorized, "header %s is not a time in seconds", timeHeader)
 	}
 	if away := now.Sub(time.Unix(seconds, 0)).Abs(); away > tolerance {
 		return "", core.Errorf(core.CodeUnauthorized, "header %s is not within %d minutes of the server's clock", timeHeader, int(tolerance.Minutes()))

@@ -93,7 +93,7 @@ func TestVerify(t *testing.T) {
 	twice.Add("Webhook-Id", id)
 	for want, h := range map[string]http.Header{
 		"header Webhook-Timestamp is not within 5 minutes of the server's clock": header(id, "1614265029", made),
-		"header Webhook-Timestamp is no time in seconds":                         header(id, "now", made),
+		"header Webhook-Timestamp is not a time in seconds":                      header(id, "now", made),
 		"header Webhook-Id is required, exactly once":                            twice,
 		"header Webhook-Signature is required, exactly once":                     {"Webhook-Id": {id}, "Webhook-Timestamp": {at}},
 	} {

@@ -1,4 +1,5 @@
-// Package awsapi is what the adapters to services of AWS share: the settings of a client,
-// from env.Config and the environment ([Read]), and calls of services of which a few are
-// needed ([New]), which it signs: their own clients would cost start-up time.
+// Package awsapi is the shared code of the adapters to services of AWS: the settings of a
+// client, from env.Config and the environment ([Read]), and signed calls of services of
+// which only a few calls are needed ([New]). The SDK's clients for these would cost
+// start-up time.
 package awsapi

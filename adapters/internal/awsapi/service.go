@@ -21,9 +21,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Service makes calls of a service that has no client here: it signs them with the
-// SDK's signer, which every function links already, sends them, and tries again what
-// may succeed. It is safe for concurrent use.
+// Service makes calls of a service that has no client here. It signs them with the SDK's
+// signer, which every function links already, sends them, and retries those that may
+// succeed. It is safe for concurrent use.
 type Service struct {
 	name     string // in signatures
 	base     *url.URL
@@ -32,14 +32,14 @@ type Service struct {
 	now      func() time.Time
 }
 
-// Options says which service it is.
+// Options identifies the service.
 type Options struct {
 	Title    string           // for errors, such as "S3"
 	Signing  string           // its name in signatures and, before the region, in addresses, such as "s3"
 	Endpoint string           // name of the variable for another endpoint than the region's
 	Now      func() time.Time // the time of signatures; default time.Now
-	// Label comes before the service in the name of its own endpoint, such as a
-	// bucket's; empty: none.
+	// Label comes before the service in the name of a separate endpoint, such as a
+	// bucket's. Default: no label.
 	Label string
 }
 
@@ -75,12 +75,12 @@ type Call struct {
 	Method string
 	Path   string // unescaped, from the slash; empty: "/"
 	Query  url.Values
-	Header http.Header // but for what the signature adds
+	Header http.Header // in addition to the headers of the signature
 	Body   []byte
-	Most   int64 // bytes of a response's body; a longer one is cut off there. Default 1 MiB
+	Most   int64 // bytes of a response's body; a longer one is truncated. Default 1 MiB
 }
 
-// Response is what came back, whatever its status.
+// Response is the response of the service, with any status.
 type Response struct {
 	Status int
 	Body   []byte
@@ -89,9 +89,9 @@ type Response struct {
 // errTransient is what the retryer is told of a status that another try may change.
 var errTransient = errors.New("the service is not available for now")
 
-// Send returns the response of the last try. An error means that none came: the
-// outcome is unknown. A call is tried as often as the settings say while no response
-// comes, or one with status 429 or 5xx.
+// Send returns the response of the final attempt. An error means that there was no
+// response: the outcome is unknown. Send retries a call, as often as the settings allow,
+// while there is no response or its status is 429 or 5xx.
 func (s *Service) Send(ctx context.Context, call Call) (Response, error) {
 	for try := 1; ; try++ {
 		response, err := s.send(ctx, call)
@@ -108,7 +108,7 @@ func (s *Service) Send(ctx context.Context, call Call) (Response, error) {
 	}
 }
 
-// Target is Send of a call of a service that takes its operations as JSON, such as
+// Target sends a call to a service that accepts its operations as JSON, such as
 // "AWSEvents.PutEvents".
 func (s *Service) Target(ctx context.Context, operation string, body []byte) (Response, error) {
 	return s.Send(ctx, Call{

@@ -25,7 +25,7 @@ type Settings struct {
 	Retryer      aws.Retryer
 }
 
-// Variable returns a variable of the environment that a client is made from.
+// Variable returns the value of an environment variable that configures a client.
 func Variable(c awsenv.Config, name string) string {
 	if c.Getenv == nil {
 		return os.Getenv(name)
@@ -33,9 +33,9 @@ func Variable(c awsenv.Config, name string) string {
 	return c.Getenv(name)
 }
 
-// Read reads the environment for a service; endpoint is the name of its
-// variable. A missing variable, or an endpoint that is no URL, is
-// an error that names the service and it.
+// Read reads the settings of a service from the environment; endpoint is the name of its
+// variable. If a variable is missing, or the endpoint is not a URL, the error names the
+// service and the variable.
 func Read(c awsenv.Config, service, endpoint string) (Settings, error) {
 	getenv := func(name string) string { return Variable(c, name) }
 	for _, name := range wanted(c) {

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 )
 
-// Caller is one of [Token], [Context], [Signer] and [PoolUser]; nil is somebody
-// of whom nothing was verified.
+// Caller is one of [Token], [Context], [Signer] and [PoolUser]. A nil Caller means that
+// nothing was verified.
 type Caller interface{ verified() }
 
-// Claims are the claims of a token, or the keys of a Lambda authorizer's
-// context, whose values are JSON strings. The others are left out: a number, a
-// list or an object names no tenant and no user.
+// Claims are the claims of a token, or the keys of a Lambda authorizer's context, whose
+// values are JSON strings. Other values are omitted: a number, a list or an object names
+// no tenant and no user.
 type Claims map[string]string
 
 // Texts returns the claims among the fields of a JSON object.
@@ -32,7 +32,7 @@ type Token struct {
 	Audience []string // the claim "aud"
 }
 
-// Context is what a Lambda authorizer returned about a request that it allowed.
+// Context is the context that a Lambda authorizer returned for a request that it allowed.
 type Context struct{ Claims Claims }
 
 // Signer signed the request as a principal of IAM.

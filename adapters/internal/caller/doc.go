@@ -1,8 +1,8 @@
-// Package caller is what was verified about the sender of a request: by a front end of
-// AWS (package aws/lambda reads it out of an event) or by our own verifier of bearer tokens
-// (package bearer). It travels in the request's context. What it amounts to is decided by
-// the policies of package identity/caller.
+// Package caller describes what was verified about the sender of a request: by a front
+// end of AWS (package aws/lambda reads it from an event) or by our own verifier of bearer
+// tokens (package bearer). A [Caller] is carried by the request's context. The policies
+// of package identity/caller map it to an identity.
 //
-// Nothing in this package reads a request: paths, queries, bodies and headers are the
-// client's own words.
+// This package never reads a request: the client chooses its path, query, body and
+// headers.
 package caller

@@ -28,7 +28,7 @@ func prefixes(texts ...string) (list []netip.Prefix) {
 	return list
 }
 
-// Public reports whether an address is one of the public internet.
+// Public reports whether an address is on the public internet.
 func Public(ip netip.Addr) bool {
 	if ip.Zone() != "" {
 		return false

@@ -18,20 +18,20 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// ErrRefused is returned for a request to where the client does not go.
+// ErrRefused is returned for a request to an address that is not allowed.
 var ErrRefused = core.Errorf(core.CodeDenied, "outgoing request refused")
 
 // ErrTooLarge is returned when a response has more bytes than [Options.MaxBody].
 var ErrTooLarge = core.Errorf(core.CodeTooLarge, "response is too large")
 
-// Options configures a [Client]. The zero value goes to every public host.
+// Options configures a [Client]. The zero value allows every public host.
 type Options struct {
-	// Hosts are the only names that requests go to, in lower case and without port;
-	// empty: every one.
+	// Hosts are the only allowed host names, in lower case and without port. Default:
+	// every host.
 	Hosts []string
-	// Loopback lets requests go to this machine too, by http or https, if they name it
-	// as localhost or by its address: for a host that runs here. A name that merely
-	// resolves to it is refused all the same.
+	// Loopback also allows requests to this machine, by http or https, if they name it as
+	// localhost or by its address: for a host that runs here. A name that merely resolves
+	// to this machine is still refused.
 	Loopback bool
 	Timeout  time.Duration // of a request, with the response's body; 0: 10 s
 	MaxBody  int64         // bytes of a response's body; 0: 1 MB
@@ -60,8 +60,8 @@ func New(o Options) *Client {
 	return c
 }
 
-// Check returns an error, which wraps [ErrRefused], when requests to the URL would be
-// refused by what it says alone: so that a setting is found wrong at start.
+// Check returns an error, which wraps [ErrRefused], if the URL alone shows that requests
+// to it would be refused. Call it at start to report a wrong setting.
 func (c *Client) Check(u *url.URL) error {
 	host := strings.ToLower(u.Hostname())
 	here := c.o.Loopback && loopback(host)
@@ -81,8 +81,9 @@ func (c *Client) Check(u *url.URL) error {
 	return nil
 }
 
-// Do sends a request. The body of the response ends with [ErrTooLarge] at its limit, and
-// must be closed. A redirect is a response like any other.
+// Do sends a request. If the response's body exceeds its limit, reading it returns
+// [ErrTooLarge]. The caller must close the body. A redirect is returned like any other
+// response.
 func (c *Client) Do(request *http.Request) (*http.Response, error) {
 	if err := c.Check(request.URL); err != nil {
 		return nil, err

@@ -11,9 +11,10 @@ import (
 // ErrBuffered refuses a stream on a transport that cannot stream.
 var ErrBuffered = core.Errorf(core.CodeNotAcceptable, "this address cannot stream; ask the streaming address, or accept application/json")
 
-// Demanded reports whether a client accepts server-sent events and no JSON. Without
-// an Accept header, or with one that cannot be read, it accepts whatever comes; a
-// wildcard takes JSON too. So only a client that says so is refused a 202.
+// Demanded reports whether a client accepts server-sent events and does not accept JSON.
+// Without an Accept header, or if the header is malformed, a client accepts every type; a
+// wildcard accepts JSON, too. So only a client that explicitly excludes JSON is refused a
+// 202.
 func Demanded(r *http.Request) bool {
 	stream := false
 	for _, item := range strings.Split(strings.Join(r.Header.Values("Accept"), ","), ",") {

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// ResponseTime is how long a response that is not a stream may take to leave, from its
-	// first byte. Then its connection is closed.
+	// ResponseTime is the time limit for sending a response that is not a stream, from
+	// its first byte. After it, the connection is closed.
 	ResponseTime = 30 * time.Second
-	// MaxOpen is how many bytes of such responses may wait for their clients at a time. A
-	// response that finds no room is 503 with Retry-After.
+	// MaxOpen is the limit for the bytes of such responses that wait for their clients,
+	// over all responses. A response that would exceed it becomes a 503 with Retry-After.
 	MaxOpen = 64 << 20
 	// smallResponse is the size up to which a response is not counted, so that a process
 	// whose room is taken still says that it lives, and what it refuses.
@@ -24,9 +24,9 @@ const (
 	openPause = 5
 )
 
-// Bound returns a handler whose responses take no more time and memory than [ResponseTime]
-// and [MaxOpen] allow, however slow their clients read. Streams are not its matter: a
-// [Writer] bounds each frame. Inside another Bound it does nothing.
+// Bound returns a handler whose responses take no more time and memory than
+// [ResponseTime] and [MaxOpen] allow, however slowly their clients read. It does not
+// limit streams: a [Writer] bounds each frame. Inside another Bound it has no effect.
 func Bound(next http.Handler) http.Handler {
 	return (&bounds{time: ResponseTime, most: MaxOpen}).bound(next)
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// ErrForm is refused with 415, which no code stands for.
+// ErrForm is refused with 415, for which there is no other code.
 var ErrForm = core.Errorf(core.CodeUnsupported, "content type of a POST must be application/json, or absent without a body: a form could come from a page of another site")
 
-// Form reports whether a request has the shape of a form: what a web page can send to
-// another site without a preflight, also without fields. Such a request is refused with
-// 415 on every endpoint, so that an old browser, which names no origin, cannot be used
+// Form reports whether a request has the shape of a form: a request that a web page can
+// send to another site without a preflight, also without fields. Every endpoint refuses
+// such a request with 415, so that an old browser, which sends no Origin, cannot be used
 // to send it. A POST without a content type does not come from a form: a page can only
 // make one by a script, and then its browser sends Origin.
 //

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Frame is one server-sent event. Empty fields are left out, Data never is.
+// Frame is one server-sent event. Empty fields are omitted, except Data.
 type Frame struct {
 	ID    string // becomes the Last-Event-ID of a reconnecting client
 	Event string
 	Data  []byte // several lines become several data fields
 }
 
-// DataFrames returns frames of payloads that have nothing but data, in the room of an
-// earlier result of it: for encoders whose frames are valid until their next call.
+// DataFrames returns frames of payloads that have only data. It reuses room, an earlier
+// result: for encoders whose frames are valid until their next call.
 func DataFrames(room []Frame, payloads [][]byte) []Frame {
 	room = room[:0]
 	for _, p := range payloads {

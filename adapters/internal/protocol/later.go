@@ -5,9 +5,10 @@ import (
 	"sync"
 )
 
-// Later returns the handler that build returns, which is called at the first request: a
-// function that serves several protocols starts without what those need that nobody
-// speaks. It is for what cannot fail by its configuration, since that must end a start.
+// Later returns a handler that calls build at its first request and passes all requests
+// to the result. So a function with several protocols does not initialize unused
+// protocols at start. Use it only if build cannot fail by its configuration, since wrong
+// configuration must end a start.
 func Later(build func() http.Handler) http.Handler {
 	once := sync.OnceValue(build)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { once().ServeHTTP(w, r) })

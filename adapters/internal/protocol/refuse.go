@@ -21,8 +21,9 @@ import (
 type Problem struct {
 	Error string    `json:"error"`
 	Code  core.Code `json:"code"`
-	// A limit of the tenant was reached: its name, the allowed and the used amount, and the
-	// time at which it ends (RFC 3339). Without a time it ends when a run waits or ends.
+	// If a limit of the tenant was reached: its name, the allowed and the used amount,
+	// and the time at which it ends (RFC 3339). Without a time it ends when a run waits
+	// or ends.
 	Limit   account.LimitKind `json:"limit,omitempty"`
 	Allowed string            `json:"allowed,omitempty"`
 	Used    string            `json:"used,omitempty"`
@@ -31,9 +32,9 @@ type Problem struct {
 	ends time.Time // EndsAt
 }
 
-// ErrChild refuses a decision on the ticket of a call that waits for a child run: the end
-// of that run alone decides it.
-var ErrChild = core.Errorf(core.CodeChild, "the call waits for a child run, and nobody else decides it")
+// ErrChild refuses a decision on the ticket of a call that waits for a child run: only
+// the end of that run decides it.
+var ErrChild = core.Errorf(core.CodeChild, "the call waits for a child run, only that run's end decides it")
 
 // statuses maps codes to HTTP statuses; a code that is absent is a 500.
 var statuses = map[core.Code]int{
@@ -69,11 +70,11 @@ func Status(code core.Code) int {
 	return http.StatusInternalServerError
 }
 
-// Public returns what a client may read of err. The text of an error that is
-// not the client's doing is replaced by a general sentence, since it can name
-// hosts and records; what workers tell each other (a lost claim, a record that
-// only a newer program reads) is an unavailable service. A forbidden thread looks
-// like one that does not exist, so that nobody can find out which ids are taken.
+// Public returns the part of err that a client may read. If an error is not the client's
+// fault, a general sentence replaces its text, since the text can name hosts and records.
+// Errors between workers (a lost claim, a record that only a newer program reads) become
+// an unavailable service. A forbidden thread looks like a thread that does not exist, so
+// that clients cannot find out which ids are in use.
 func Public(err error) Problem {
 	var tooLarge *http.MaxBytesError
 	code := core.CodeOf(err)
@@ -123,8 +124,8 @@ func (p Problem) retryAfter(now time.Time) int {
 	return max(1, int(math.Ceil(p.ends.Sub(now).Seconds())))
 }
 
-// Refuse writes err as a JSON [Problem]; what the client may not read goes to
-// the log. It must not be called once a stream has started.
+// Refuse writes err as a JSON [Problem] and logs the details that the client may not
+// read. It must not be called after a stream has started.
 func Refuse(w http.ResponseWriter, log *slog.Logger, err error) {
 	p := Public(err)
 	status := Status(p.Code)
@@ -139,8 +140,8 @@ func Refuse(w http.ResponseWriter, log *slog.Logger, err error) {
 // connection before it had its response: its request's context is cancelled then.
 func clientLeft(err error) bool { return errors.Is(err, context.Canceled) }
 
-// Log records err when its text is kept from the client, with the stack of a
-// panic; at level debug when the client left.
+// Log records err if its text is kept from the client, with the stack of a panic; at
+// level debug if the client has left.
 func Log(log *slog.Logger, err error) {
 	if clientLeft(err) {
 		log.Debug("request given up, its client has left", "error", err)
@@ -152,8 +153,8 @@ func Log(log *slog.Logger, err error) {
 	log.Error("request failed", env.ErrorAttrs(err)...)
 }
 
-// JSON writes a response whose body is a value as JSON. The body is complete before
-// the status goes out, so that what cannot be encoded is a 500 and no half response.
+// JSON writes a response whose body is a value as JSON. It encodes the body before it
+// sends the status, so that an encoding error is a 500 and never half a response.
 func JSON(w http.ResponseWriter, status int, value any) {
 	body, err := core.EncodeJSON(value)
 	if err != nil {

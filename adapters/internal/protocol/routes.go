@@ -7,12 +7,13 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Route answers one request of a protocol on behalf of a caller. An error is written as a
-// refusal: a route returns one only as long as it has written nothing.
+// Route serves one request of a protocol on behalf of a caller. If it returns an error,
+// the server writes a refusal: a route returns an error only before it has written
+// anything.
 type Route = func(w http.ResponseWriter, r *http.Request, id core.Identity) error
 
 // Routes returns the handler of a protocol's routes, by pattern of [http.ServeMux]. Each
-// is called as [Server.Handle] says. The handler is built at its first request, see
+// is called as by [Server.Handle]. The handler is built at its first request, see
 // [Later].
 func (v Server) Routes(routes map[string]Route) http.Handler {
 	return Later(func() http.Handler {
@@ -25,7 +26,7 @@ func (v Server) Routes(routes map[string]Route) http.Handler {
 }
 
 // Handle returns a handler that calls a route with the identity of the caller, which
-// package httpapi puts into the context. A request without one is unauthorized.
+// package httpapi puts into the context. A request without an identity is unauthorized.
 func (v Server) Handle(route Route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		id, ok := core.IdentityFrom(r.Context())
@@ -39,7 +40,7 @@ func (v Server) Handle(route Route) http.HandlerFunc {
 	}
 }
 
-// Body reads the body of a request, which package httpapi bounds.
+// Body reads the body of a request; package httpapi bounds its size.
 func Body(r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// EndError returns what a client reads about a run that ended with an error: the
-// termination's detail, else its code.
+// EndError returns the text for clients about a run that ended with an error: the
+// termination's detail, or its code if there is no detail.
 func EndError(t *core.Termination) string {
 	switch {
 	case t.Detail != "":
@@ -18,9 +18,9 @@ func EndError(t *core.Termination) string {
 	return "the run ended with an error"
 }
 
-// Permission returns the decision of a person on a request for permission (see
-// [core.Ticket.AsksPermission]): the call runs as it is, or is denied. Its payload says the
-// same, for clients that read decisions back.
+// Permission returns the decision on a request for permission (see
+// [core.Ticket.AsksPermission]): the call runs unchanged, or is denied. Its payload
+// repeats the decision, for clients that read decisions.
 func Permission(approved bool) core.Decision {
 	if !approved {
 		return core.Decision{Action: core.DecisionCancel, Payload: json.RawMessage(`{"approved":false}`)}

@@ -17,35 +17,33 @@ import (
 // Encoder writes the events of one response as a protocol's frames. It does no
 // I/O and is not called concurrently.
 type Encoder interface {
-	// Header returns headers of the response beside those of every stream, by
-	// canonical name; nil: none.
+	// Header returns additional headers of the response, by canonical name; may be nil.
 	Header() http.Header
-	// Encode returns the frames that an event becomes, often none. They are valid
-	// until the next call. An error breaks the stream off.
+	// Encode returns the frames of an event, often none. They are valid until the next
+	// call. An error ends the stream early.
 	Encode(core.Event) ([]Frame, error)
-	// Ended reports whether Encode has returned the last frames of a stream: with its
-	// last event, or with one that the protocol cannot go on behind.
+	// Ended reports whether Encode has returned the last frames of a stream: for its last
+	// event, or for an event after which the protocol cannot continue.
 	Ended() bool
-	// Fail returns the last frames of a stream that breaks off, after others. err
-	// is not for the client, [Public] of it is; it is [ErrUnfinished] when the
-	// stream just ended.
+	// Fail returns the last frames of a stream that ends early. Clients read only the
+	// [Public] part of err. err is [ErrUnfinished] if the stream ended without another
+	// error.
 	Fail(err error) []Frame
 }
 
-// ErrUnfinished is a stream that ended without its last event and without another
-// error: the run goes on.
+// ErrUnfinished is a stream that ended without its last event and without another error:
+// the run continues.
 var ErrUnfinished = core.Errorf(core.CodeUnavailable, "stream ended before its run")
 
 // Serve responds with the events that source emits, as the encoder writes them. The
-// listener that source gets never makes it wait in Emit, and alone knows
-// whether somebody still reads: once its methods have returned an error they
-// always do.
+// listener of source never waits in Emit, and it reports when the client has gone: once
+// its methods have returned an error, they always return one.
 //
-// An error before the first frame is returned, and nothing was written: it is the
-// refusal. Later the encoder's last frames tell it, and the result is nil, as it is
-// when the client went away. A source that ends well without a frame becomes 204:
-// the client has everything. Serve returns when the last frame has left, or could
-// not within [Stall].
+// If source fails before the first frame, Serve writes nothing and returns the error: it
+// is the refusal. If it fails later, the encoder's last frames report the error, and
+// Serve returns nil, as it does when the client has gone. If source ends without an error
+// and without a frame, the response is a 204: the client has everything. Serve returns
+// when the last frame has left, or could not leave within [Stall].
 func (v Server) Serve(w http.ResponseWriter, r *http.Request, encoder Encoder, source func(host.Listener) error) error {
 	s := &stream{out: NewWriter(w), encoder: encoder, log: v.Log}
 	for name, values := range encoder.Header() {
@@ -65,7 +63,7 @@ func (v Server) Serve(w http.ResponseWriter, r *http.Request, encoder Encoder, s
 		Log(s.log, err)
 	}
 	if err := s.out.Err(); tooSlow(err) {
-		s.log.InfoContext(r.Context(), "a reader that takes nothing was left, its run goes on", "path", r.URL.Path, "error", err)
+		s.log.InfoContext(r.Context(), "client too slow, stream closed", "path", r.URL.Path, "error", err)
 	}
 	if everything {
 		w.WriteHeader(http.StatusNoContent)

@@ -155,7 +155,7 @@ func TestAListenerSaysAtOnceThatNobodyListens(t *testing.T) {
 }
 
 func TestAReaderThatIsLeftIsLogged(t *testing.T) {
-	const left = `level=INFO msg="a reader that takes nothing was left, its run goes on" path=/x`
+	const left = `level=INFO msg="client too slow, stream closed" path=/x`
 	large := core.Event{Type: core.EventTextDelta, Delta: strings.Repeat("x", 5<<20)}
 	tests := []struct {
 		name   string

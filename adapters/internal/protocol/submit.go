@@ -8,10 +8,10 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
-// Complete gives a submission, whose Thread names the thread alone, the caller's
-// tenant and user, and the default agent if it names none, and checks it. What is
-// said again without an agent is the earlier run's. Its errors have the codes invalid
-// and, for an unknown agent, not_found.
+// Complete checks a submission whose Thread has only the thread's id. It fills in the
+// caller's tenant and user, and the default agent if the submission names no agent. A
+// repeated submission without an agent belongs to the agent of the earlier run. Its
+// errors have the codes invalid and, for an unknown agent, not_found.
 func (v Server) Complete(s *mailbox.Submission, id core.Identity) error {
 	s.Thread.Tenant, s.User = id.Tenant, id.User
 	if s.Opening.AgentID == "" && s.Opening.Retake == nil {
@@ -38,8 +38,8 @@ func IdempotencyKey(r *http.Request) (string, error) {
 	return values[0], core.CheckName("header Idempotency-Key", values[0])
 }
 
-// NewThread makes the id of a new thread. With an idempotency key it follows
-// from the key, so that the same request sent twice meets its first run there.
+// NewThread makes the id of a new thread. With an idempotency key the id is derived from
+// the key, so that a repeated request finds the run of the first one.
 func (v Server) NewThread(id core.Identity, key string) string {
 	if key == "" {
 		return v.Env.NewID().String()
@@ -61,9 +61,9 @@ type Accepted struct {
 	StreamURL  string  `json:"stream_url,omitempty"`
 }
 
-// Queue submits and writes [Accepted]. The path of the run's stream, if there is
-// one, is added to StreamURL; a client that takes nothing but a stream is refused
-// then with [ErrBuffered], before anything is submitted.
+// Queue submits and writes [Accepted]. It adds the path of the run's stream, if there is
+// one, to StreamURL. If the client accepts only a stream, Queue refuses the request with
+// [ErrBuffered] before it submits anything.
 func (v Server) Queue(w http.ResponseWriter, r *http.Request, s mailbox.Submission, path func(mailbox.Receipt) string) error {
 	if path != nil && Demanded(r) { // before the submission: a refused one must not run
 		return ErrBuffered

@@ -15,8 +15,8 @@ func Thread(r *http.Request) (string, error) {
 	return thread, core.CheckName("thread id", thread)
 }
 
-// Cancel returns the route that cancels the open run of the thread in the path, or the
-// first that is queued. body makes the body of its 202. If there is no such run, or the
+// Cancel returns the route that cancels the open run of the thread in the path, or else
+// the first queued run. body makes the body of its 202. If there is no such run, or the
 // thread is another user's, the route responds with 404.
 func (v Server) Cancel(body func(thread string) any) Route {
 	return func(w http.ResponseWriter, r *http.Request, id core.Identity) error {
@@ -33,8 +33,8 @@ func (v Server) Cancel(body func(thread string) any) Route {
 }
 
 // Interrupt returns the route that ends the open run of the thread in the path and all
-// that is queued after it. body makes the body of its 202. If the thread does not exist
-// or is another user's, the route responds with 404.
+// runs queued after it. body makes the body of its 202. If the thread does not exist or
+// is another user's, the route responds with 404.
 func (v Server) Interrupt(body func(thread string, ended mailbox.Receipt) any) Route {
 	return func(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 		thread, err := Thread(r)
@@ -54,8 +54,9 @@ func (v Server) Interrupt(body func(thread string, ended mailbox.Receipt) any) R
 const resentTail = 200
 
 // InputRuns returns the run that stored each of the thread's newest user messages, by
-// message id. Clients that send their whole history send messages again that the thread
-// has: of the newest 200 messages this tells which. A thread that does not exist has none.
+// message id. Clients that send their whole history repeat messages that the thread has;
+// InputRuns identifies these among the newest 200 messages. For a thread that does not
+// exist the result is empty.
 func (v Server) InputRuns(ctx context.Context, id core.Identity, thread string) (map[string]core.ID, error) {
 	runs := map[string]core.ID{}
 	page, err := v.Host.Messages(ctx, id, thread, host.MessageQuery{Newest: true, Limit: resentTail})

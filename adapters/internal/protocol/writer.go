@@ -14,32 +14,32 @@ import (
 const (
 	// Heartbeat is the silence after which a stream sends a comment.
 	Heartbeat = 15 * time.Second
-	// Stall is how long a reader may take nothing before it is left, and how long
-	// the last frames of a stream may take to leave.
+	// Stall is the time without progress after which a reader is dropped, and the time
+	// limit for the last frames of a stream.
 	Stall = 30 * time.Second
 	// lastWords is how long they may take when the request is over already: its host
 	// stops, or its time is up.
 	lastWords = 2 * time.Second
-	// MaxBacklog is how many bytes a stream may be ahead of its reader. A frame that
-	// finds more before it leaves the reader; one frame may exceed it.
+	// MaxBacklog is the number of bytes that a stream may be ahead of its reader. A frame
+	// that finds a larger backlog drops the reader; one frame may exceed it.
 	MaxBacklog = 4 << 20
 	// ready is the backlog below which [Writer.Ready] returns.
 	ready = 64 << 10
 )
 
-// ErrSlow ends the stream of a reader that is more than [MaxBacklog] behind.
-var ErrSlow = core.Errorf(core.CodeUnavailable, "the reader is more than %d bytes behind its stream", MaxBacklog)
+// ErrSlow ends the stream of a reader that lags by more than [MaxBacklog] bytes.
+var ErrSlow = core.Errorf(core.CodeUnavailable, "the reader lags by more than %d bytes", MaxBacklog)
 
 // errOver is returned to whoever writes after the end.
 var errOver = core.Errorf(core.CodeInternal, "the stream is over")
 
-// Writer writes frames to one response. It never makes its caller wait for the
-// network: a frame joins the backlog, which a loop beside the caller writes out,
-// all that is there at once. So a frame that finds the loop idle leaves at once,
-// and those that come while a write is under way leave together with the next.
+// Writer writes frames to one response. Its caller never waits for the network: a frame
+// joins the backlog, and a separate loop writes the whole backlog with one flush. So a
+// frame that finds the loop idle leaves immediately, and frames that arrive during a
+// write leave together with the next write.
 //
-// Its methods may be called concurrently. After an error every later call returns
-// that error and nothing is written any more.
+// Its methods may be called concurrently. After an error every later call returns that
+// error and writes nothing.
 type Writer struct {
 	response http.ResponseWriter
 	control  *http.ResponseController
@@ -58,8 +58,8 @@ type Writer struct {
 	room    chan struct{} // closed when Ready should look again; nil: nobody waits
 }
 
-// NewWriter returns a writer over w. Nothing is sent, and no header of w is
-// set, before the first frame or heartbeat; nothing is written outside While.
+// NewWriter returns a writer over w. Before the first frame or heartbeat it sends nothing
+// and sets no header of w. It writes only inside While.
 func NewWriter(w http.ResponseWriter) *Writer {
 	return &Writer{response: w, control: http.NewResponseController(w), now: time.Now, wake: make(chan struct{}, 1)}
 }
@@ -73,8 +73,8 @@ var everyStream = http.Header{
 	"X-Accel-Buffering": {"no"}, // nginx would hold frames back
 }
 
-// SetHeader sets a header that is sent with the first frame. It must not be
-// called any more inside While.
+// SetHeader sets a header that is sent with the first frame. It must not be called inside
+// While.
 func (w *Writer) SetHeader(name string, values ...string) {
 	if w.header == nil {
 		w.header = http.Header{}
@@ -82,11 +82,11 @@ func (w *Writer) SetHeader(name string, values ...string) {
 	w.header[name] = values
 }
 
-// While calls f and writes what it sends, with the comment "keep-alive" after
-// each [Heartbeat] of silence. It returns when f has returned and its frames have
-// left, or the reader was left. A client that is gone, or a ctx that is done, ends
-// the heartbeats, not f, and is no error; see Err. A panic of f is returned as an
-// *env.PanicError. It must be called once only.
+// While calls f and writes the frames that f sends, with the comment "keep-alive" after
+// each [Heartbeat] of silence. It returns when f has returned and its frames have left,
+// or when the reader was dropped. If the client disconnects or ctx is done, the
+// heartbeats end, f continues, and While returns no error for it; see Err. A panic of f
+// is returned as an *env.PanicError. While must be called only once.
 func (w *Writer) While(ctx context.Context, e *env.Env, f func() error) error {
 	w.now = e.Now
 	// The only goroutine of a stream, and While waits for it: none outlives the
@@ -109,8 +109,9 @@ func (w *Writer) While(ctx context.Context, e *env.Env, f func() error) error {
 	return err
 }
 
-// Write sends a frame. It returns at once; an error means that nobody reads any
-// more: the client is gone, took nothing for [Stall], or is [ErrSlow]. f is copied.
+// Write sends a frame. It returns immediately. An error means that the stream has no
+// reader: the client has gone, has read nothing for [Stall], or is [ErrSlow]. f is
+// copied.
 func (w *Writer) Write(f Frame) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -132,9 +133,9 @@ func (w *Writer) Write(f Frame) error {
 	return nil
 }
 
-// Ready returns when nearly all frames have left: less than 64 KiB wait. A caller
-// that has everything at hand, such as a replay, calls it before each portion, so
-// that it reads no faster than its reader. An error is Write's, or ctx is done.
+// Ready returns when nearly all frames have left: less than 64 KiB wait. A caller that
+// has all its data, such as a replay, calls it before each portion, so that it reads no
+// faster than its client. An error is Write's, or ctx is done.
 func (w *Writer) Ready(ctx context.Context) error {
 	for {
 		w.mu.Lock()
@@ -155,14 +156,14 @@ func (w *Writer) Ready(ctx context.Context) error {
 	}
 }
 
-// Started reports whether anything was sent, so that a refusal comes too late.
+// Started reports whether anything was sent, after which a refusal is too late.
 func (w *Writer) Started() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.started
 }
 
-// Err returns why nobody reads any more, if so.
+// Err returns the reason why the stream has no reader; nil: it has one.
 func (w *Writer) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package emf writes what runs use as metrics of Amazon CloudWatch: a line of its embedded
-// metric format for each stretch of a run, into the function's log, which CloudWatch makes
-// metrics of. No tenant and no user is in a line: each value of a dimension is a metric
-// that is paid for.
+// Package emf writes the usage of runs as metrics of Amazon CloudWatch: one line of its
+// embedded metric format for each stretch of a run, into the function's log. CloudWatch
+// turns the lines into metrics. A line has no tenant and no user, since each value of a
+// dimension is a metric that costs money.
 package emf

@@ -24,8 +24,9 @@ type writer struct {
 	to io.Writer
 }
 
-// New returns what writes the line of a stretch into a function's log: a value of
-// host.Metering.Ended, safe for concurrent use. A line that cannot be written is lost.
+// New returns a function that writes the line of a stretch into a function's log: a value
+// of host.Metering.Ended, safe for concurrent use. If a line cannot be written, it is
+// lost.
 //
 // The namespace of the metrics is Reveille. The dimension Model has the value
 // none for a stretch that called no model, and several for one that called more than one.

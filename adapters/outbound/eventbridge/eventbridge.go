@@ -22,10 +22,10 @@ type publisher struct {
 	service *awsapi.Service
 }
 
-// New returns a publisher, safe for concurrent use, to the bus of a name or ARN, reached as
-// the environment says; AWS_ENDPOINT_URL_EVENTBRIDGE names another endpoint than the
-// region's. A missing variable is an error that names it. A nil env is the system's: its
-// clock signs.
+// New returns a publisher, safe for concurrent use, to the bus with the given name or
+// ARN. The environment configures the connection; AWS_ENDPOINT_URL_EVENTBRIDGE replaces
+// the region's endpoint. A missing variable is an error that names it. If env is nil, the
+// system's clock is used for signatures.
 func New(c awsenv.Config, e *env.Env, name string) (mailbox.Publisher, error) {
 	if e == nil {
 		e = env.System()
@@ -66,7 +66,7 @@ func (b *publisher) Publish(ctx context.Context, a mailbox.Announcement) error {
 		Entries          []struct{ ErrorCode, ErrorMessage string }
 	}
 	if err := json.Unmarshal(response, &put); err != nil {
-		return core.Errorf(core.CodeUnavailable, "put event on bus %s: the response is no JSON", b.name)
+		return core.Errorf(core.CodeUnavailable, "put event on bus %s: the response is not JSON", b.name)
 	}
 	if put.FailedEntryCount > 0 || len(put.Entries) != 1 || put.Entries[0].ErrorCode != "" {
 		code := "no entry"

@@ -80,7 +80,7 @@ func TestWhatIsNoYes(t *testing.T) {
 	}{
 		{"a failed entry", 200, `{"FailedEntryCount":1,"Entries":[{"ErrorCode":"ThrottlingException","ErrorMessage":"slow down"}]}`, "put event on bus runs: ThrottlingException: slow down"},
 		{"no entry", 200, `{}`, "put event on bus runs: no entry"},
-		{"no JSON", 200, `<html>`, "put event on bus runs: the response is no JSON"},
+		{"no JSON", 200, `<html>`, "put event on bus runs: the response is not JSON"},
 		{"refused", 400, `{"__type":"AccessDeniedException"}`, `put event on bus runs: status 400: {"__type":"AccessDeniedException"}`},
 		{"a redirect", 302, ``, "put event on bus runs: status 302: "},
 	}

@@ -17,23 +17,23 @@ import (
 // Options are the sources of metrics that are read each time that the metrics are shown. A
 // nil one is omitted.
 type Options struct {
-	// Queue returns how many wake-ups are ready, how many are not yet, and for how long
-	// the oldest of the ready ones has waited.
+	// Queue returns the number of wake-ups that are ready, the number that are delayed,
+	// and the waiting time of the oldest ready one.
 	Queue func() (ready, delayed int, oldest time.Duration)
-	// Working is how many runs the process works on.
+	// Working returns the number of runs that the process works on.
 	Working func() int
 	// Followers is how many streams follow a thread that this process does not work on.
 	Followers func() int
-	// Waiting is how many threads wait for a person.
+	// Waiting returns the number of threads that wait for a decision.
 	Waiting func(context.Context) (int, error)
 	// Abandoned is how many abandoned tools still run.
 	Abandoned func() int
-	// EffectFailures is how many effects have failed so far.
+	// EffectFailures returns the number of effects that have failed so far.
 	EffectFailures func() int64
 	Log            *slog.Logger // nil: slog.Default()
 }
 
-// Metrics counts and shows. It is safe for concurrent use.
+// Metrics counts and serves. It is safe for concurrent use.
 type Metrics struct {
 	options  Options
 	registry *prometheus.Registry // of all that is counted
@@ -65,7 +65,7 @@ var (
 	long  = []float64{.1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600}
 )
 
-// New returns metrics that have counted nothing.
+// New returns metrics whose counts are zero.
 func New(o Options) *Metrics {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -153,8 +153,8 @@ func (m *Metrics) Ended(r core.Run) {
 
 func seconds(millis int64) float64 { return float64(millis) / 1000 }
 
-// ServeHTTP implements http.Handler: it shows the metrics in the format that the client asks
-// for, without a wish in Prometheus' text format.
+// ServeHTTP implements http.Handler: it responds with the metrics in the format that the
+// client accepts, by default in Prometheus' text format.
 func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	promhttp.HandlerFor(prometheus.Gatherers{m.registry, m.asked(r.Context())}, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(m.options.Log.Handler(), slog.LevelError),

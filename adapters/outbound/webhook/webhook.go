@@ -76,7 +76,7 @@ func (w *publisher) Publish(ctx context.Context, a mailbox.Announcement) error {
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, bytes.NewReader(body))
 	if err != nil {
-		return core.Errorf(core.CodeInvalid, "webhook: the address is none")
+		return core.Errorf(core.CodeInvalid, "webhook: the address is not valid")
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "reveille")

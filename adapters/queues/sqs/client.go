@@ -6,11 +6,10 @@ import (
 	"github.com/reveille-run/reveille/adapters/internal/awsapi"
 )
 
-// NewClient makes a client from the environment that Lambda sets;
-// AWS_ENDPOINT_URL_SQS names another endpoint than the region's. A missing
-// variable is an error that names it. A try without a response may have been
-// sent: the hint is then doubled, which does no harm. A receive may take the
-// time that it waits on top of the timeout.
+// NewClient makes a client from the environment that Lambda sets; AWS_ENDPOINT_URL_SQS
+// replaces the region's endpoint. A missing variable is an error that names it. An
+// attempt without a response may have sent its message: the hint is then doubled, which
+// does no harm. A receive may take its waiting time in addition to the timeout.
 func NewClient(c awsenv.Config) (*sqs.Client, error) {
 	s, err := awsapi.Read(c, "SQS", "AWS_ENDPOINT_URL_SQS")
 	if err != nil {

@@ -16,10 +16,9 @@ import (
 const maxWait = 20 * time.Second
 
 // Receive waits up to wait (rounded up to the second, at most 20 s) for 1 to max
-// messages, at most 10. No message in that time is an empty response. A message
-// stays hidden for the queue's visibility timeout. Messages are as a Lambda function
-// receives them from the queue; the group that one names could have been chosen by anyone
-// who can send.
+// messages, at most 10. If there is no message in that time, the response is empty. A
+// message stays hidden for the queue's visibility timeout. Messages have the same form as
+// in a Lambda function's event. Any sender may choose the group of a message.
 func (q *Queue) Receive(ctx context.Context, max int, wait time.Duration) ([]events.SQSMessage, error) {
 	wait = min(wait, maxWait)
 	seconds := delaySeconds(wait)
@@ -41,8 +40,8 @@ func (q *Queue) Receive(ctx context.Context, max int, wait time.Duration) ([]eve
 	return messages, nil
 }
 
-// Delete removes deliveries by their receipts, ten a request. What the queue
-// refuses is tried once more and then reported as in [Queue.WakeBatch].
+// Delete removes deliveries by their receipts, ten a request. Deliveries that the queue
+// refuses are tried once more and then reported as in [Queue.WakeBatch].
 func (q *Queue) Delete(ctx context.Context, receipts []string) error {
 	entries := make([]types.DeleteMessageBatchRequestEntry, len(receipts))
 	for i, receipt := range receipts {
@@ -59,8 +58,8 @@ func (q *Queue) Delete(ctx context.Context, receipts []string) error {
 	return batchError("delete wake-ups", inBatches(ctx, entries, id, send))
 }
 
-// ChangeVisibility hides a delivery for a time from now on, rounded up to the
-// second; 0 makes it visible at once.
+// ChangeVisibility hides a delivery for a time from now on, rounded up to the second; 0
+// makes it visible immediately.
 func (q *Queue) ChangeVisibility(ctx context.Context, receipt string, hidden time.Duration) error {
 	hidden = min(max(hidden, 0), 12*time.Hour)
 	_, err := q.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{

@@ -32,9 +32,9 @@ func New(client *sqs.Client, queueURL string) *Queue {
 	return &Queue{client: client, url: aws.String(queueURL)}
 }
 
-// Wake sends a hint that becomes visible after delay, which is rounded up to the
-// second and cut at 15 minutes. After an error it may have been sent all the
-// same; sending it again does no harm.
+// Wake sends a hint that becomes visible after delay, which is rounded up to the second
+// and limited to 15 minutes. After an error it may have been sent anyway; sending it
+// again does no harm.
 func (q *Queue) Wake(ctx context.Context, w core.WakeUp, delay time.Duration) error {
 	body, err := encode(w)
 	if err != nil {
@@ -58,10 +58,10 @@ func (q *Queue) Wake(ctx context.Context, w core.WakeUp, delay time.Duration) er
 // request is what a meter counts a request as.
 const request = 100
 
-// WakeBatch sends many hints, ten a request. What the queue refuses is sent once
-// more; what then is still not sent is an error that has the errors of all such hints, the
-// code of the first, and a method Failed() int that says how many they are. A hint that is
-// invalid in itself is reported in the same way, without being sent.
+// WakeBatch sends many hints, ten a request. Hints that the queue refuses are sent once
+// more. If some are still not sent, the error joins the errors of all of them, has the
+// code of the first, and has a method Failed() int that returns their number. An invalid
+// hint is reported in the same way, without being sent.
 func (q *Queue) WakeBatch(ctx context.Context, ws []core.WakeUp, delay time.Duration) error {
 	var failed []failure
 	entries := make([]types.SendMessageBatchRequestEntry, 0, len(ws))

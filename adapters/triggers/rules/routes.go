@@ -35,8 +35,8 @@ type RouteOptions struct {
 	// Source opens the secret whose name a variable holds: WEBHOOK_SECRET_NAME, or the
 	// Secret of a trigger with the suffix _NAME. nil: no variable holds a name.
 	Source func(name string) (secret.Source, error)
-	// read takes a body apart into events, for triggers of other sources; nil: these
-	// are not found.
+	// Read splits a body into events, for triggers of other sources; nil: these are not
+	// found.
 	Read func(json.RawMessage) ([]incoming.Event, error)
 }
 
@@ -49,7 +49,7 @@ type handler struct {
 // nameSuffix ends the variable that names a secret, beside the one that would hold it.
 const nameSuffix = "_NAME"
 
-// Routes returns the handler of the route by which events come over HTTP:
+// Routes returns the handler of the route that accepts events over HTTP:
 //
 //	POST /v1/triggers/{name}    an event for that trigger: 202 with its run
 //
@@ -59,8 +59,8 @@ const nameSuffix = "_NAME"
 // events.
 //
 // The response is {"status": "queued", "runs": [{"thread_id", "run_id", "dispatch_id",
-// "duplicate"}]}, or {"status": "ignored", "runs": []} when the trigger's filter does
-// not want the event. A body is JSON and has 1 MB at most.
+// "duplicate"}]}, or {"status": "ignored", "runs": []} if the event does not match the
+// trigger's filter. A body is JSON and has at most 1 MB.
 //
 // An error names the variable of a secret that is missing or malformed.
 func (s *Set) Routes(o RouteOptions) (http.Handler, error) {

@@ -73,7 +73,7 @@ func (w webhook) check() error {
 	name := w.Variable()
 	for i, c := range name {
 		if c != '_' && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {
-			return at("webhook.secret", fmt.Errorf("%q is no name of an environment variable, allowed are A-Z 0-9 _", core.Excerpt(name)))
+			return at("webhook.secret", fmt.Errorf("%q is not the name of an environment variable, allowed are A-Z 0-9 _", core.Excerpt(name)))
 		}
 	}
 	if strings.HasPrefix(name, "REVEILLE_") || strings.HasPrefix(name, "AWS_") {

@@ -40,7 +40,7 @@ func parseSchedule(expression string) (schedule, error) {
 			return parseCron(inside)
 		}
 	}
-	return schedule{}, fmt.Errorf("%q is no schedule, allowed are rate(5 minutes) and cron(0 9 * * ? *)", expression)
+	return schedule{}, fmt.Errorf("%q is not a schedule, want rate(5 minutes) or cron(0 9 * * ? *)", expression)
 }
 
 var units = map[string]time.Duration{"minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour}
@@ -51,7 +51,7 @@ func parseRate(inside string) (schedule, error) {
 	singular := strings.TrimSuffix(unit, "s")
 	length, known := units[singular]
 	if err != nil || n < 1 || n > 10_000 || !known || (n == 1) != (unit == singular) {
-		return schedule{}, fmt.Errorf("rate(%s) is no rate, allowed are a number from 1 to 10000 and minute, minutes, hour, hours, day or days, the singular for 1", inside)
+		return schedule{}, fmt.Errorf("rate(%s) is not a rate, want a number from 1 to 10000 and minute, minutes, hour, hours, day or days, the singular for 1", inside)
 	}
 	return schedule{every: time.Duration(n) * length}, nil
 }

@@ -60,8 +60,8 @@ func TestSchedules(t *testing.T) {
 }
 
 func TestSchedulesThatAreRefused(t *testing.T) {
-	const rate = ") is no rate, allowed are a number from 1 to 10000 and minute, minutes, hour, hours, day or days, the singular for 1"
-	const forms = " is no schedule, allowed are rate(5 minutes) and cron(0 9 * * ? *)"
+	const rate = ") is not a rate, want a number from 1 to 10000 and minute, minutes, hour, hours, day or days, the singular for 1"
+	const forms = " is not a schedule, want rate(5 minutes) or cron(0 9 * * ? *)"
 	tests := []struct{ expression, want string }{
 		{"", `""` + forms},
 		{"0 9 * * *", `"0 9 * * *"` + forms},

@@ -17,14 +17,15 @@ import (
 
 // Options configures [New].
 type Options struct {
-	// Runtime takes the runs: a *host.Host. Required.
+	// Runtime accepts the runs: a *host.Host. Required.
 	Runtime interface {
 		HasAgent(id string) bool
 		DefaultAgent() string
 		// Submit returns when the run is durably queued.
 		Submit(context.Context, mailbox.Submission) (mailbox.Receipt, error)
 	}
-	// Tenant is that of triggers that name none; empty: they must.
+	// Tenant is the tenant of triggers that name no tenant. If it is empty, every trigger
+	// must name one.
 	Tenant string
 	// Owner is the owner of every run, in place of the triggers' tenant and user: for a
 	// host on which one identity owns everything, as the local host. nil: the triggers'
@@ -33,8 +34,8 @@ type Options struct {
 	Logger *slog.Logger // nil: slog.Default()
 }
 
-// Set is the triggers of a deployment. It keeps nothing between events, and takes
-// several at once.
+// Set is the set of triggers of a deployment. It keeps no state between events, and may
+// fire several events concurrently.
 type Set struct {
 	Options
 	triggers []*compiled
@@ -80,7 +81,7 @@ func (s *Set) add(t trigger) error {
 		return at("agent", errors.New("is required: the deployment has no default agent"))
 	}
 	if !s.Runtime.HasAgent(t.Agent) {
-		return at("agent", fmt.Errorf("%q is none of the deployment's agents", core.Excerpt(t.Agent)))
+		return at("agent", fmt.Errorf("%q is unknown: the deployment has no such agent", core.Excerpt(t.Agent)))
 	}
 	if t.Tenant == "" {
 		t.Tenant = s.Tenant
@@ -89,7 +90,7 @@ func (s *Set) add(t trigger) error {
 		t.Tenant, t.User = s.Owner.Tenant, s.Owner.User
 	}
 	if t.Tenant == "" {
-		return at("tenant", errors.New("is required: the deployment has no tenant of its own (REVEILLE_TENANT)"))
+		return at("tenant", errors.New("is required: the deployment has no default tenant (REVEILLE_TENANT)"))
 	}
 	if err := core.CheckName("tenant", t.Tenant); err != nil {
 		return err

@@ -35,10 +35,10 @@ func parseText(name, source string) (*text, error) {
 	}
 	t, err := template.New(name).Option("missingkey=error").Funcs((&budget{}).functions()).Parse(source)
 	if err != nil {
-		return nil, fmt.Errorf("is no template: %w", err)
+		return nil, fmt.Errorf("is not a valid template: %w", err)
 	}
 	if err := count(t); err != nil {
-		return nil, fmt.Errorf("is no template: %w", err)
+		return nil, fmt.Errorf("is not a valid template: %w", err)
 	}
 	return &text{name, t}, nil
 }
@@ -142,7 +142,7 @@ func decodeEvent(data json.RawMessage) (object, error) {
 	}
 	o, ok := converted.(object)
 	if !ok {
-		return nil, core.Errorf(core.CodeInvalid, "the event is no JSON object")
+		return nil, core.Errorf(core.CodeInvalid, "the event is not a JSON object")
 	}
 	return o, nil
 }

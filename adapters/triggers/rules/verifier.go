@@ -111,7 +111,7 @@ func recent(h http.Header, name string, now time.Time) (string, error) {
 	}
 	seconds, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return "", core.Errorf(core.CodeUnauthorized, "header %s is no time in seconds", name)
+		return "", core.Errorf(core.CodeUnauthorized, "header %s is not a time in seconds", name)
 	}
 	if away := now.Sub(time.Unix(seconds, 0)).Abs(); away > tolerance {
 		return "", core.Errorf(core.CodeUnauthorized, "header %s is not within %d minutes of the server's clock", name, int(tolerance.Minutes()))

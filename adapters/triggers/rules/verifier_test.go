@@ -84,7 +84,7 @@ func TestSignatures(t *testing.T) {
 		{"Standard, another id", standard, standardHeader("msg_2", standardTime, standardSignature), standardBody, 1614265330, "", wrong + "standard asks for"},
 		{"Standard, another time", standard, standardHeader(standardID, "1614265331", standardSignature), standardBody, 1614265330, "", wrong + "standard asks for"},
 		{"Standard, another version", standard, standardHeader(standardID, standardTime, "v2"+standardSignature[2:]), standardBody, 1614265330, "", wrong + "standard asks for"},
-		{"Standard, no time", standard, standardHeader(standardID, "now", standardSignature), standardBody, 1614265330, "", "header Webhook-Timestamp is no time in seconds"},
+		{"Standard, no time", standard, standardHeader(standardID, "now", standardSignature), standardBody, 1614265330, "", "header Webhook-Timestamp is not a time in seconds"},
 		{"Standard, no id", standard, headers("webhook-timestamp", standardTime, "webhook-signature", standardSignature), standardBody, 1614265330, "", "header Webhook-Id is required, exactly once"},
 
 		{"Slack", slack, slackHeader(slackTime, slackSignature), slackBody, 1531420618, slackID, ""},

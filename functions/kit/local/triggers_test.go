@@ -221,7 +221,7 @@ func TestTheHostDoesNotStartWithBrokenTriggers(t *testing.T) {
 	t.Setenv("WEBHOOK_SECRET", "")
 	tests := []struct{ name, triggers, want string }{
 		{"no file", "none.json", "REVEILLE_TRIGGERS: open none.json: no such file or directory"},
-		{"an unknown agent", `{"triggers":[{"name":"a","source":"sqs","prompt":"x","agent":"nobody"}]}`, `triggers[0] (a): agent "nobody" is none of the deployment's agents`},
+		{"an unknown agent", `{"triggers":[{"name":"a","source":"sqs","prompt":"x","agent":"nobody"}]}`, `triggers[0] (a): agent "nobody" is unknown: the deployment has no such agent`},
 		{"no secret", "../../../events/triggers.json", "trigger issues: environment variable WEBHOOK_SECRET is required: it is the secret that signs requests"},
 	}
 	for _, tt := range tests {

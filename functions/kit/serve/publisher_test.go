@@ -26,8 +26,8 @@ func TestPublisherOfTheSettings(t *testing.T) {
 		{"no secret", []string{hook}, "", "<nil>, environment variable REVEILLE_WEBHOOK_SECRET: there is no secret"},
 		{"a secret by its name", []string{hook, "REVEILLE_WEBHOOK_SECRET_NAME=prod/hooks"}, "eu-west-1", "*webhook.publisher, <nil>"},
 		{"no address", []string{"REVEILLE_WEBHOOK_SECRET_NAME=prod/hooks"}, "", "<nil>, environment variable REVEILLE_WEBHOOK_SECRET_NAME is set without REVEILLE_WEBHOOK_URL"},
-		{"no name of a secret", []string{hook, "REVEILLE_WEBHOOK_SECRET_NAME=a b"}, "eu-west-1", `<nil>, environment variable REVEILLE_WEBHOOK_SECRET_NAME: secret "a b": want the name or ARN of a secret of Secrets Manager, or ssm: and the name of a parameter, ` +
-			"{tenant} in it for one of each tenant, #FIELD behind it for a field of its JSON"},
+		{"no name of a secret", []string{hook, "REVEILLE_WEBHOOK_SECRET_NAME=a b"}, "eu-west-1", `<nil>, environment variable REVEILLE_WEBHOOK_SECRET_NAME: secret "a b": want the name or ARN of a secret in Secrets Manager, or ssm: and the name of a parameter; ` +
+			"{tenant} in the name selects a secret for each tenant, #FIELD at its end a field of its JSON"},
 		{"this machine", []string{"REVEILLE_WEBHOOK_URL=https://127.0.0.1/", key}, "", "<nil>, environment variable REVEILLE_WEBHOOK_URL: webhook: outgoing request refused: address 127.0.0.1 is not public"},
 		{"no region", []string{bus}, "", "<nil>, EventBridge client: environment variable AWS_REGION is not set"},
 	}

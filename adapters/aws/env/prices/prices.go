@@ -11,13 +11,13 @@ import (
 //go:embed prices.json
 var embedded []byte
 
-// Table is what AWS asks in one region.
+// Table has the prices of AWS in one region.
 type Table struct {
 	Region string `json:"region"`
 	AsOf   string `json:"as_of"`  // the day on which the prices were read, YYYY-MM-DD
 	Source string `json:"source"` // where they were read, and what they leave out
 
-	// Million are the prices of what is counted, in USD per million.
+	// Million has the prices of requests and other counted units, in USD per million.
 	Million struct {
 		WriteUnits    float64 `json:"dynamodb_write_units"` // on-demand write request units
 		ReadUnits     float64 `json:"dynamodb_read_units"`  // on-demand read request units
@@ -30,12 +30,12 @@ type Table struct {
 		ObjectGets    float64 `json:"s3_gets"`
 		Schedules     float64 `json:"schedule_invocations"`
 	} `json:"usd_per_million"`
-	// GB are the prices of what is moved, in USD per GB.
+	// GB has the prices of transfer, in USD per GB.
 	GB struct {
 		Logs     float64 `json:"log_ingestion"`
 		Streamed float64 `json:"response_stream"` // of a streamed response, above its first 6 MB
 	} `json:"usd_per_gb"`
-	// GBMonth are the prices of what is kept, in USD per GB and month.
+	// GBMonth has the prices of storage, in USD per GB and month.
 	GBMonth struct {
 		Table   float64 `json:"dynamodb_storage"`
 		Objects float64 `json:"s3_storage"`
@@ -53,14 +53,14 @@ func parse(data []byte) (Table, error) {
 		return Table{}, fmt.Errorf("prices: %w", err)
 	}
 	if _, err := time.Parse(time.DateOnly, t.AsOf); err != nil {
-		return Table{}, fmt.Errorf("prices: as_of %q is no day, YYYY-MM-DD is allowed", t.AsOf)
+		return Table{}, fmt.Errorf("prices: as_of %q is not a date, want YYYY-MM-DD", t.AsOf)
 	}
 	if t.Region == "" || t.Source == "" {
 		return Table{}, fmt.Errorf("prices: region and source are required")
 	}
 	for _, p := range t.named() {
 		if !(p.usd > 0) {
-			return Table{}, fmt.Errorf("prices: %s is %v, more than 0 is allowed", p.name, p.usd)
+			return Table{}, fmt.Errorf("prices: %s is %v, want more than 0", p.name, p.usd)
 		}
 	}
 	return t, nil

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// ProcessorTime returns what the process has used of the processors so far, in
-// its own code and the system's.
+// ProcessorTime returns the processor time that the process has used so far, in its own
+// code and the system's.
 func ProcessorTime(tb testing.TB) time.Duration {
 	tb.Helper()
 	var usage syscall.Rusage

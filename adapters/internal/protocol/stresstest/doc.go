@@ -1,3 +1,3 @@
-// Package stresstest has what the tests of protocols share: bodies as strangers send them,
-// and what a stream costs.
+// Package stresstest has shared code for tests of protocols: malformed bodies, and the
+// cost of a stream.
 package stresstest

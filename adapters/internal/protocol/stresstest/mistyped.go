@@ -8,7 +8,8 @@ import (
 )
 
 // Mistyped returns the body with each of its values, one at a time, replaced by values of
-// other types: what a decoder has to refuse without a word of the program's own types.
+// other types. A decoder has to refuse these bodies without naming the program's own
+// types.
 func Mistyped(body string) (bodies []string) {
 	var whole any
 	if err := json.Unmarshal([]byte(body), &whole); err != nil {
