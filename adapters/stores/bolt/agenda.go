@@ -92,8 +92,8 @@ func (s *Store) readAgenda(ctx context.Context, do func(a *agenda)) error {
 // DuePolicy implements [store.Backend]: the agenda is exact.
 func (s *Store) DuePolicy() store.DuePolicy { return store.DuePolicy{} }
 
-// Overdue implements [store.Backend]. Threads that are due at the same time are in
-// the order of their keys.
+// Overdue implements [store.Backend]. Threads that are due at the same time are in the
+// order of their keys.
 func (s *Store) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) (due []store.Overdue, err error) {
 	if shard < 0 || shard >= store.Shards {
 		return nil, core.Errorf(core.CodeInvalid, "shard %d is not in 0..%d", shard, store.Shards-1)

@@ -12,15 +12,15 @@ import (
 )
 
 var (
-	// ErrLocked: another process, or another Store of this one, has the file
-	// open. Nothing was read or written.
+	// ErrLocked: another process, or another Store of this process, has the file open.
+	// Nothing was read or written.
 	ErrLocked = core.Errorf(core.CodeUnavailable, "another process has the file open")
 	// errSchema: an older or a newer version of the program laid the file out.
 	// Nothing was written.
 	errSchema = core.Errorf(core.CodeSchema, "the file was written by another version of the program")
-	// ErrReplaced: what stands at the path is not the file that was opened. It
-	// was deleted, moved or replaced meanwhile, and what would be written now
-	// would be gone with it. Nothing was written.
+	// ErrReplaced: the file at the path is not the file that was opened. It was deleted,
+	// moved or replaced since then, so writes to the open file would be lost. Nothing was
+	// written.
 	ErrReplaced = core.Errorf(core.CodeUnavailable, "the file was deleted, moved or replaced while it was open")
 )
 
@@ -55,11 +55,11 @@ type Store struct {
 
 var _ store.Backend = (*Store)(nil)
 
-// Open opens the file at path, and makes it (mode 0600) and its folder (mode
-// 0700) if they do not exist. A file that another process has open is
-// [ErrLocked], one of another version is of code
-// [core.CodeSchema], a damaged one store.ErrCorrupt; a file that this package did not make is an error that
-// leaves it as it was. Each error names the file. The caller must call Close.
+// Open opens the file at path. If the file or its folder does not exist, Open makes it,
+// with modes 0600 and 0700. The error for a file that another process has open is
+// [ErrLocked]; the error for a file of another version has code [core.CodeSchema]; a
+// damaged file is store.ErrCorrupt. A file that this package did not make is an error,
+// and Open does not change it. Each error names the file. The caller must call Close.
 func Open(path string, options Options) (*Store, error) {
 	if options.Now == nil {
 		options.Now = time.Now
@@ -83,19 +83,18 @@ func storeOn(db *database, options Options) *Store {
 	return s
 }
 
-// Close waits for the calls under way and releases the file. Calls after it
-// fail.
+// Close waits for the calls under way and releases the file. Later calls fail.
 func (s *Store) Close() error { return s.leader.stop() }
 
-// Check returns why the store as a whole can be used no more, nil while it can:
-// [ErrReplaced], or store.ErrCorrupt when the file was cut short or damaged where
-// every call needs it. Damage elsewhere concerns the calls that meet it. It reads
-// no record.
+// Check returns the reason why the whole store cannot be used any more, nil while it can:
+// [ErrReplaced], or store.ErrCorrupt if the file was truncated or damaged at a place that
+// every call needs. Other damage is reported by the calls that read it. Check reads no
+// record.
 func (s *Store) Check() error { return s.db.check() }
 
-// Failing returns the error of the newest write transaction when the disk refused
-// it, as a full one does: code unavailable, with the system's cause where bbolt
-// passes it on. It is nil again once one was committed. It looks at no file.
+// Failing returns the error of the newest write transaction if the disk refused it, for
+// example because it is full: code unavailable, with the system's cause if bbolt returns
+// it. After a successful commit it is nil again. Failing does not access the file.
 func (s *Store) Failing() error {
 	if err := s.db.failed.Load(); err != nil {
 		return *err
@@ -106,8 +105,8 @@ func (s *Store) Failing() error {
 // probeSize is what Probe writes: as much as a large request makes a commit write.
 const probeSize = 1 << 20
 
-// Probe finds out whether the disk takes commits again, by one of 1 MiB that
-// another takes back. A small one would find room in the file itself on a full disk.
+// Probe tests whether the disk accepts commits again: it writes 1 MiB and then deletes
+// it. A small commit would find space in the file itself on a full disk.
 func (s *Store) Probe(ctx context.Context) error {
 	for _, write := range []func(w *writeTx) error{
 		func(w *writeTx) error { return w.put(metaBucket, probeKey, make([]byte, probeSize)) },
@@ -120,9 +119,9 @@ func (s *Store) Probe(ctx context.Context) error {
 	return nil
 }
 
-// Stats returns what the store did since it was opened: transactions, each of one call or of
-// several that came together, and syncs of the file to the disk, two a transaction and one
-// more when it makes the file longer.
+// Stats returns counts since the store was opened: of transactions, each for one call or
+// several concurrent ones, and of syncs of the file to the disk. A transaction needs two
+// syncs, and one more if it makes the file longer.
 func (s *Store) Stats() (transactions, syncs int64) {
 	return s.db.transactions.Load(), s.db.syncs.Load()
 }

@@ -145,10 +145,10 @@ func TestOpenRefusesWhatItDidNotWrite(t *testing.T) {
 		code core.Code
 		text string
 	}{
-		{"newer schema", schema("5"), core.CodeSchema, "the file was written by another version of the program, a newer one (schema 5, this one reads 4): run that version, or move the file away to begin anew"},
-		{"no number", schema("one"), core.CodeCorrupt, `schema number "one" is not one; file PATH is damaged: restore it from a copy, or move it away to begin anew`},
-		{"zero", schema("0"), core.CodeCorrupt, `schema number "0" is not one; file PATH is damaged: restore it from a copy, or move it away to begin anew`},
-		{"bucket missing", func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte("usage")) }, core.CodeCorrupt, `bucket "usage" is missing; file PATH is damaged: restore it from a copy, or move it away to begin anew`},
+		{"newer schema", schema("5"), core.CodeSchema, "the file was written by another version of the program, a newer one (schema 5, this one reads 4): run that version, or move the file away to start with an empty one"},
+		{"no number", schema("one"), core.CodeCorrupt, `schema number "one" is not one; file PATH is damaged: restore it from a copy, or move it away to start with an empty file`},
+		{"zero", schema("0"), core.CodeCorrupt, `schema number "0" is not one; file PATH is damaged: restore it from a copy, or move it away to start with an empty file`},
+		{"bucket missing", func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte("usage")) }, core.CodeCorrupt, `bucket "usage" is missing; file PATH is damaged: restore it from a copy, or move it away to start with an empty file`},
 		{"another program's", func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte("meta")) }, core.CodeInvalid, `the file is a database of another program: it has no schema number`},
 	}
 	for _, tt := range tests {
@@ -194,7 +194,7 @@ func TestOpenRefusesEarlierFormats(t *testing.T) {
 		}
 		content := read(t, path)
 		_, err = bolt.Open(path, bolt.Options{})
-		want := "open store " + path + ": the file was written by another version of the program, an older one (schema " + schema + ", this one reads 4): move the file away to begin anew, or open it with that version"
+		want := "open store " + path + ": the file was written by another version of the program, an older one (schema " + schema + ", this one reads 4): move the file away to start with an empty one, or open it with that version"
 		if core.CodeOf(err) != core.CodeSchema || err.Error() != want {
 			t.Errorf("Open returns the error %v, want %s", err, want)
 		}
@@ -210,7 +210,7 @@ func TestOpenLeavesAFileThatIsNoDatabase(t *testing.T) {
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bolt.Open(path, bolt.Options{}); err == nil || err.Error() != "open store "+path+": the file is no database of this program" {
+	if _, err := bolt.Open(path, bolt.Options{}); err == nil || err.Error() != "open store "+path+": the file is not a database of this program" {
 		t.Errorf("Open returns the error %v, want one that names the file", err)
 	}
 	if got, _ := os.ReadFile(path); string(got) != content {

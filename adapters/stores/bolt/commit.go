@@ -8,8 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Commit implements [store.Backend] in one transaction: a refused call leaves
-// nothing behind.
+// Commit implements [store.Backend] in one transaction: a refused call writes nothing.
 func (s *Store) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (out store.Outcome, err error) {
 	w, err := s.prepareCommit(key, c)
 	if err != nil {

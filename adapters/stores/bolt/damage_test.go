@@ -15,7 +15,7 @@ import (
 
 // remedy is what an error about a damaged file ends in.
 func remedy(path string) string {
-	return "; file " + path + " is damaged: restore it from a copy, or move it away to begin anew"
+	return "; file " + path + " is damaged: restore it from a copy, or move it away to start with an empty file"
 }
 
 // TestDamageConcernsItsThreadAlone changes a byte in a value of each kind of one

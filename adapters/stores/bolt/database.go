@@ -293,7 +293,7 @@ func (d *database) same() error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	return fmt.Errorf("%s: %w; put it back, or restart the program to begin anew", d.path, ErrReplaced)
+	return fmt.Errorf("%s: %w; restore it, or restart the program to start with an empty file", d.path, ErrReplaced)
 }
 
 // count counts a transaction.
@@ -334,7 +334,7 @@ type damagedError struct {
 }
 
 func (e *damagedError) Error() string {
-	return fmt.Sprintf("%v; file %s is damaged: restore it from a copy, or move it away to begin anew", e.finding, e.path)
+	return fmt.Sprintf("%v; file %s is damaged: restore it from a copy, or move it away to start with an empty file", e.finding, e.path)
 }
 
 // Unwrap puts ErrCorrupt first: its code is the error's.

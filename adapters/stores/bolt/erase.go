@@ -10,8 +10,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Erase implements [store.Backend]. It makes room, which the file uses again but does
-// not give back. A record that is damaged goes like the others.
+// Erase implements [store.Backend]. It frees space in the file, which later writes use;
+// the file does not become smaller. Damaged records are erased like others.
 func (s *Store) Erase(ctx context.Context, key core.ThreadKey, limit int) (erased int, err error) {
 	if err := key.Check(); err != nil {
 		return 0, err

@@ -110,7 +110,7 @@ func TestAFileThatIsTakenAwayIsNoticed(t *testing.T) {
 			_, commitErr := s.Commit(ctx, key, filledCommit(key, 2))
 			_, sweepErr := s.Overdue(ctx, 0, 1, nil, 1)
 			for method, err := range map[string]error{"Commit": commitErr, "Put": s.Put(ctx, key, store.Record{Name: "R#2", Fence: 1}), "Overdue": sweepErr} {
-				want := path + ": the file was deleted, moved or replaced while it was open; put it back, or restart the program to begin anew"
+				want := path + ": the file was deleted, moved or replaced while it was open; restore it, or restart the program to start with an empty file"
 				if !errors.Is(err, bolt.ErrReplaced) || !strings.HasSuffix(err.Error(), want) {
 					t.Errorf("%s returns the error %v, want one that ends in %q", method, err, want)
 				}

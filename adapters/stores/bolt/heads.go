@@ -48,8 +48,8 @@ func decodeHead(at, value []byte) (head store.Head, err error) {
 	return head, err
 }
 
-// Threads lists the threads of a tenant (empty: of all) that the file has, in order of
-// their keys, the deleted ones included.
+// Threads lists the threads of a tenant (empty: of all tenants) in the file, in order of
+// their keys, including the deleted ones.
 func (s *Store) Threads(ctx context.Context, tenant string) (keys []core.ThreadKey, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		keys = nil
@@ -66,9 +66,9 @@ func (s *Store) Threads(ctx context.Context, tenant string) (keys []core.ThreadK
 	return keys, nil
 }
 
-// Claimed lists the threads whose claims were taken before the file was opened, and
-// those without a claim that are due now. Only one process has the file open, so no
-// holder of these claims lives. It reads every head, and passes over those that it
+// Claimed lists the threads whose claims were taken before the file was opened, and the
+// threads without a claim that are due now. Only one process has the file open, so no
+// holder of these claims is alive. Claimed reads every head, and skips those that it
 // cannot read: calls for their threads return the error.
 func (s *Store) Claimed(ctx context.Context) (keys []core.ThreadKey, err error) {
 	now := s.now().UnixMilli()

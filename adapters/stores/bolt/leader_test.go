@@ -98,7 +98,7 @@ func TestAChangeThatFailsHalfwayHarmsNoOther(t *testing.T) {
 func TestAPanicBecomesAnError(t *testing.T) {
 	s := newStore(t)
 	errs := commitTogether(s, put("a"), func(*writeTx) (bool, error) { panic("page 7 is damaged") })
-	if errs[0] != nil || errs[1] == nil || errs[1].Error() != "panic: page 7 is damaged; file "+s.db.path+" is damaged: restore it from a copy, or move it away to begin anew" {
+	if errs[0] != nil || errs[1] == nil || errs[1].Error() != "panic: page 7 is damaged; file "+s.db.path+" is damaged: restore it from a copy, or move it away to start with an empty file" {
 		t.Errorf("the changes return %v, want the second one to tell of the panic and of the file", errs)
 	}
 	if err := s.leader.do(put("b")); err != nil {

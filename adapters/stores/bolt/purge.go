@@ -23,11 +23,11 @@ var expiring = [][]byte{threadsBucket, pointersBucket, usageBucket}
 // purgeScan is how many entries Purge looks at.
 const purgeScan = 2000
 
-// Purge erases records and pointers that have expired, at most limit, and returns how many
-// it erased. Each call looks at the next 2,000 entries of the file, and begins again at its
-// end: an index by time would be written with most commits. What has expired counts as
-// absent before that too: Purge only makes room, which the file uses again but does not
-// give to others.
+// Purge erases expired records and pointers, at most limit, and returns their number.
+// Each call examines the next 2,000 entries of the file, and after its last entry starts
+// at the first: an index by time would be written with most commits. Expired entries
+// count as absent even before Purge erases them. Purge only frees space in the file,
+// which later writes use; the file does not become smaller.
 func (s *Store) Purge(ctx context.Context, limit int) (purged int, err error) {
 	s.purging.mu.Lock()
 	defer s.purging.mu.Unlock()

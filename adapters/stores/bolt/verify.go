@@ -63,9 +63,9 @@ func checkSchema(text []byte) error {
 	case err != nil || number < 1:
 		return core.Errorf(core.CodeCorrupt, "schema number %q is not one", core.Excerpt(string(text)))
 	case number < schemaNumber:
-		return fmt.Errorf("%w, an older one (schema %d, this one reads %d): move the file away to begin anew, or open it with that version", errSchema, number, schemaNumber)
+		return fmt.Errorf("%w, an older one (schema %d, this one reads %d): move the file away to start with an empty one, or open it with that version", errSchema, number, schemaNumber)
 	case number > schemaNumber:
-		return fmt.Errorf("%w, a newer one (schema %d, this one reads %d): run that version, or move the file away to begin anew", errSchema, number, schemaNumber)
+		return fmt.Errorf("%w, a newer one (schema %d, this one reads %d): run that version, or move the file away to start with an empty one", errSchema, number, schemaNumber)
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func newestMeta(file io.ReaderAt) (*meta, error) {
 	case err != nil:
 		return nil, err
 	case first == nil && !magic && !magicToo:
-		return nil, core.Errorf(core.CodeInvalid, "the file is no database of this program")
+		return nil, core.Errorf(core.CodeInvalid, "the file is not a database of this program")
 	case first == nil && second == nil:
 		return nil, core.Errorf(core.CodeCorrupt, "neither of its meta pages is valid")
 	case first == nil:
@@ -228,7 +228,7 @@ func (w *walk) tree(page uint64, bucket, low, high []byte, level int) error {
 			next, nextOK = branchKey(content, i+1)
 		}
 		if !ok || !nextOK {
-			return corruptPage(page, "has an element behind its end")
+			return corruptPage(page, "has an element after its end")
 		}
 		if bytes.Compare(key, low) > 0 {
 			low = key
@@ -265,7 +265,7 @@ func (w *walk) leaf(page uint64, content []byte, count uint64, bucket, low, high
 		key, ok := cut(content, begin, size)
 		value, valueOK := cut(content, begin+size, uint64(order.Uint32(content[at+12:])))
 		if !ok || !valueOK {
-			return corruptPage(page, "has an element behind its end")
+			return corruptPage(page, "has an element after its end")
 		}
 		if c := bytes.Compare(key, before); c < 0 || c == 0 && i > 0 || high != nil && bytes.Compare(key, high) >= 0 {
 			return corruptPage(page, "has keys out of order")

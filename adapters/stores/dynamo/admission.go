@@ -100,7 +100,7 @@ func decodeAdmission(it item, day int64) (a store.Admission, err error) {
 	tokens, err2 := signed(it, counter(tokensOf, day))
 	spend, err3 := signed(it, counter(spendOf, day))
 	if err := errors.Join(err1, err2, err3); err != nil {
-		return a, fmt.Errorf("%w: a counter is no number in range", store.ErrCorrupt)
+		return a, fmt.Errorf("%w: a counter is not a number in range", store.ErrCorrupt)
 	}
 	a.Runs, a.Tokens, a.Spend = runs, tokens, core.USD(spend)
 	slots, tokensIn, spendIn := mapOf(it, attrSlots), mapOf(it, attrSlotTokens), mapOf(it, attrSlotSpend)

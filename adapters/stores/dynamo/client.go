@@ -7,8 +7,8 @@ import (
 )
 
 // NewClient makes a client from the environment that Lambda sets;
-// AWS_ENDPOINT_URL_DYNAMODB names another endpoint than the region's. A
-// missing variable is an error that names it.
+// AWS_ENDPOINT_URL_DYNAMODB replaces the region's endpoint. A missing variable is an
+// error that names it.
 func NewClient(c awsenv.Config) (*dynamodb.Client, error) {
 	s, err := awsapi.Read(c, "DynamoDB", "AWS_ENDPOINT_URL_DYNAMODB")
 	if err != nil {

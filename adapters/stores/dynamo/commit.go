@@ -18,8 +18,8 @@ const atOnce = 16
 // trips. There is no transaction: it would cost twice the units, and the
 // records of a refused head are invisible.
 //
-// When a pointer is taken, its siblings of the same call may have been stored;
-// the same goes for records.
+// If a pointer is refused, other pointers of the same call may be stored; the same holds
+// for records.
 func (s *Store) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 	pk, err := partition(key)
 	if err != nil {

@@ -15,8 +15,8 @@ type Options struct {
 	Table       string           // of threads; default "threads"
 	ConfigTable string           // of profiles and configuration snapshots; default "config"
 	Now         func() time.Time // decides what has expired; default time.Now
-	// Objects is the bucket for payloads of records over 32 KB after compression. Nil:
-	// none, and over 350 KB they are refused.
+	// Objects is the bucket for payloads of records over 32 KB after compression. Nil: no
+	// bucket, and payloads over 350 KB are refused.
 	Objects Objects
 }
 
@@ -47,8 +47,8 @@ func New(client *dynamodb.Client, o Options) *Store {
 	return s
 }
 
-// DuePolicy implements [store.Backend]: a grace of two minutes, rounded up to the
-// minute, so that quick transitions do not pay for an index write.
+// DuePolicy implements [store.Backend]: a grace of two minutes, rounded up to the minute,
+// so that quick transitions do not pay for an index write.
 func (s *Store) DuePolicy() store.DuePolicy {
 	return store.DuePolicy{Grace: (2 * time.Minute).Milliseconds(), Round: time.Minute.Milliseconds()}
 }

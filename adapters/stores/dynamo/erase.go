@@ -11,9 +11,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Erase implements [store.Backend]: it reads the names of what is there, and deletes
-// them side by side. The HEAD lies in the same partition, and stays. The call that
-// finds no record erases the thread's objects, those too that no record ever named.
+// Erase implements [store.Backend]: it reads the names of the records and deletes them
+// concurrently. The HEAD is in the same partition, and stays. A call that finds no record
+// erases the thread's objects, including those that no record ever named.
 func (s *Store) Erase(ctx context.Context, key core.ThreadKey, limit int) (int, error) {
 	if err := key.Check(); err != nil {
 		return 0, err

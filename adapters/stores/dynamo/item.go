@@ -157,7 +157,7 @@ func decodeRecord(it item) (store.Record, error) {
 	version, errVersion := numberOf(it, attrAt)
 	expires, errExpires := numberOf(it, attrExpires)
 	if errFence != nil || errVersion != nil || errExpires != nil || expires > 1<<63-1 {
-		return store.Record{}, fmt.Errorf("record %s: %w: fence, version or expiry is no number in range", core.Excerpt(r.Name), store.ErrCorrupt)
+		return store.Record{}, fmt.Errorf("record %s: %w: fence, version or expiry is not a number in range", core.Excerpt(r.Name), store.ErrCorrupt)
 	}
 	payload, err := payloadOf(it)
 	if err != nil {

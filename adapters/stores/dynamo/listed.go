@@ -49,7 +49,7 @@ func setPlace(it item, r store.Record) error {
 }
 
 // Listed implements [store.Backend] on the sparse index, which lags a little and has the
-// payloads of what it lists.
+// payloads of the listed records.
 func (s *Store) Listed(ctx context.Context, tenant, list string, before *store.Place, limit int) ([]store.Listed, error) {
 	if err := store.CheckListed(tenant, list); err != nil {
 		return nil, err

@@ -73,7 +73,7 @@ func profileRevision(it item) (uint64, error) {
 	}
 	revision, err := numberOf(it, attrRevision)
 	if err != nil || revision == 0 || revision == state.AnyRevision {
-		return 0, fmt.Errorf("%w: the revision is no number in range", store.ErrCorrupt)
+		return 0, fmt.Errorf("%w: the revision is not a number in range", store.ErrCorrupt)
 	}
 	return revision, nil
 }
@@ -147,7 +147,7 @@ func (s *Store) DeleteProfile(ctx context.Context, tenant string, name state.Pro
 // written over since: whoever took that for a conflict would do it twice.
 func profileRefused(doing string, met *refusal) error {
 	if met.unanswered {
-		return core.Errorf(core.CodeUnavailable, "%s: outcome unknown: another revision stands there since", doing)
+		return core.Errorf(core.CodeUnavailable, "%s: outcome unknown: found another revision", doing)
 	}
 	return fmt.Errorf("%s: %w", doing, state.ErrProfileConflict)
 }

@@ -22,8 +22,7 @@ const (
 	betweenSKs = "pk = :pk AND sk BETWEEN :from AND :to"
 )
 
-// Log implements [store.Backend]. It reads pages of 1 MB, as many as the caller
-// goes through.
+// Log implements [store.Backend]. It reads pages of 1 MB, as many as the caller consumes.
 func (s *Store) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
 	return s.log(ctx, "read log of %s", key, from, to, nil)
 }
@@ -126,9 +125,9 @@ func (s *Store) RecordsBackwards(ctx context.Context, key core.ThreadKey, prefix
 	return records, nil
 }
 
-// Overdue implements [store.Backend] on the sparse index, which lags a little.
-// Threads that are due in the same minute come in no particular order, but in
-// the same one on every page.
+// Overdue implements [store.Backend] on the sparse index, which lags a little. Threads
+// that are due in the same minute have no particular order, but they have the same order
+// on every page.
 func (s *Store) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error) {
 	if shard < 0 || shard >= store.Shards {
 		return nil, core.Errorf(core.CodeInvalid, "shard %d is not in 0..%d", shard, store.Shards-1)
@@ -161,7 +160,7 @@ func (s *Store) Overdue(ctx context.Context, shard int, until int64, after *stor
 		}
 		at, err := numberOf(it, attrDue)
 		if err != nil || at > math.MaxInt64 {
-			return nil, fmt.Errorf("%s: %w: the time of %s is no number in range", doing, store.ErrCorrupt, key)
+			return nil, fmt.Errorf("%s: %w: the time of %s is not a number in range", doing, store.ErrCorrupt, key)
 		}
 		if list = append(list, store.Overdue{Key: key, At: int64(at)}); len(list) == limit {
 			break

@@ -21,9 +21,9 @@ type Bucket struct {
 	folder  string // before every key in a path
 }
 
-// New returns the bucket of a name, reached as the environment says;
-// AWS_ENDPOINT_URL_S3 names another endpoint than the region's, which has the bucket in
-// its paths. A missing variable is an error that names it.
+// New returns the bucket with the given name. The environment configures the connection;
+// AWS_ENDPOINT_URL_S3 replaces the region's endpoint, and then paths contain the bucket.
+// A missing variable is an error that names it.
 func New(c awsenv.Config, name string) (*Bucket, error) {
 	o := awsapi.Options{Title: "S3", Signing: "s3", Endpoint: "AWS_ENDPOINT_URL_S3"}
 	b := &Bucket{folder: "/" + name + "/"}
@@ -35,8 +35,8 @@ func New(c awsenv.Config, name string) (*Bucket, error) {
 	return b, err
 }
 
-// Put stores an object, or replaces it. [store.ErrThrottled]: it was refused for now.
-// An error with [core.CodeUnavailable]: whether it is stored is not known.
+// Put stores an object, or replaces it. If the error is [store.ErrThrottled], the object
+// was refused for now. If it has [core.CodeUnavailable], the outcome is unknown.
 func (b *Bucket) Put(ctx context.Context, key string, content []byte) error {
 	response, err := b.service.Send(ctx, awsapi.Call{
 		Method: http.MethodPut, Path: b.folder + key, Body: content,
@@ -107,7 +107,7 @@ func (b *Bucket) list(ctx context.Context, prefix string) ([]string, error) {
 	}
 	text := string(response.Body)
 	if !strings.Contains(text, "<ListBucketResult") || !strings.Contains(text, "</ListBucketResult>") {
-		return nil, core.Errorf(core.CodeUnavailable, "%s: the response is no list", doing)
+		return nil, core.Errorf(core.CodeUnavailable, "%s: the response is not a list", doing)
 	}
 	var keys []string
 	for {

@@ -117,8 +117,8 @@ func TestEraseDeletesWhatIsListedUntilNothingIs(t *testing.T) {
 // error and not the end of the work.
 func TestEraseDeletesNothingElse(t *testing.T) {
 	tests := []struct{ name, body, want string }{
-		{"no list", `<html></html>`, "list objects of acme/t/: the response is no list"},
-		{"half a list", `<ListBucketResult><Key>acme/t/1</Key>`, "list objects of acme/t/: the response is no list"},
+		{"no list", `<html></html>`, "list objects of acme/t/: the response is not a list"},
+		{"half a list", `<ListBucketResult><Key>acme/t/1</Key>`, "list objects of acme/t/: the response is not a list"},
 		{"another's object", `<ListBucketResult><Key>acme/t2/1</Key></ListBucketResult>`, "list objects of acme/t/: the response has acme/t2/1"},
 		{"a bad escape", `<ListBucketResult><Key>acme/t/%zz</Key></ListBucketResult>`, "list objects of acme/t/: the response has acme/t/%zz"},
 	}

@@ -120,7 +120,7 @@ func TestADamagedFileEndsTheStartWithOneLine(t *testing.T) {
 			if !strings.Contains(line, data) || strings.Contains(line, "\n") || strings.Contains(line, "goroutine") {
 				t.Errorf("the error is %q, want one line that names %s", line, data)
 			}
-			if want := "is damaged: restore it from a copy, or move it away to begin anew"; !strings.Contains(line, want) {
+			if want := "is damaged: restore it from a copy, or move it away to start with an empty file"; !strings.Contains(line, want) {
 				t.Errorf("the error is %q, want the remedy %q in it", line, want)
 			}
 		})
@@ -134,7 +134,7 @@ func TestAFileThatIsCutEndsTheHost(t *testing.T) {
 	if err := os.Truncate(data, 100); err != nil {
 		t.Fatal(err)
 	}
-	want := "the file was cut to 100 bytes while it was open; file " + data + " is damaged: restore it from a copy, or move it away to begin anew"
+	want := "the file was cut to 100 bytes while it was open; file " + data + " is damaged: restore it from a copy, or move it away to start with an empty file"
 	select {
 	case err := <-running.ended:
 		if err == nil || err.Error() != want {
@@ -160,7 +160,7 @@ func TestAFileThatIsTakenAwayIsSaid(t *testing.T) {
 	if err := os.Remove(data); err != nil {
 		t.Fatal(err)
 	}
-	want := data + ": the file was deleted, moved or replaced while it was open; put it back, or restart the program to begin anew"
+	want := data + ": the file was deleted, moved or replaced while it was open; restore it, or restart the program to start with an empty file"
 	if err := h.repair(t.Context()); !errors.Is(err, bolt.ErrReplaced) || err.Error() != want {
 		t.Errorf("the sweep returns the error %v, want %s", err, want)
 	}

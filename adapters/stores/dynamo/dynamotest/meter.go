@@ -11,31 +11,31 @@ import (
 	"sync"
 )
 
-// Meter is an http.RoundTripper that counts the capacity units that requests
-// cost, by DynamoDB's published rules and from the sizes on the wire. It never
-// trusts an endpoint's own figures, since emulators get them wrong. It remembers
-// every item that it saw written. It is safe for concurrent use.
+// Meter is an http.RoundTripper that counts the capacity units that requests cost, by
+// DynamoDB's published rules and from the sizes on the wire. It never trusts an
+// endpoint's own figures, since emulators get them wrong. It remembers every item that it
+// saw written. It is safe for concurrent use.
 //
 // It counts:
 //
-//   - A put is one write unit per started KB of the item or, if larger, of the
-//     item that it replaces. The replaced item is known when the meter saw it
-//     written or when a failed condition returned it; otherwise it is taken to
-//     be as large as the new one. A HEAD hardly changes its size.
-//   - A put whose condition fails costs what the write would have cost.
-//   - A deletion is one write unit per started KB of what it deletes, at least one.
-//   - An index costs one unit when its entry appears or disappears, two when its
-//     key changes (a delete and an insert), none when it stays; under kind
-//     "index". The index of lists has payloads: its units are per started KB, one
-//     of them when the key stays, under kind "listing" like the records that are listed.
-//   - A read costs one unit per started 4 KB of what it returns (a query: of the
-//     sum of a page), at least one; half of that when eventually consistent.
+//   - A put is one write unit per started KB of the item or, if larger, of the item that
+//     it replaces. The meter knows the replaced item if it saw it written or if a failed
+//     condition returned it; otherwise it assumes the size of the new one. A HEAD hardly
+//     changes its size.
+//   - A put whose condition fails costs as much as the write would have cost.
+//   - A deletion is one write unit per started KB of the deleted item, at least one.
+//   - An index costs one unit when its entry appears or disappears, two when its key
+//     changes (a delete and an insert), none when it stays; under kind "index". The index
+//     of lists has payloads: its units are per started KB, one of them when the key
+//     stays, under kind "listing" like the records that are listed.
+//   - A read costs one unit per started 4 KB that it returns (a query: of the sum of a
+//     page), at least one; half of that if it is eventually consistent.
 //
 // Refused requests (throttled, invalid) cost nothing. An attempt without a
 // response is not counted, although it may have been billed.
 //
-// It also counts the sequential round trips, since they are the latency of what
-// was metered: see [Meter.Rounds].
+// It also counts the sequential round trips, which make up the latency of the metered
+// calls: see [Meter.Rounds].
 type Meter struct {
 	Next http.RoundTripper // makes the requests
 
@@ -57,7 +57,7 @@ func (c *chain) begin() (place int) {
 
 func (c *chain) end(place int) { c.ended = max(c.ended, place) }
 
-// Units is what requests cost.
+// Units is the cost of requests.
 type Units struct {
 	Write float64 // WCU: one per started KB
 	Read  float64 // RRU: one per started 4 KB, strongly consistent
@@ -76,20 +76,21 @@ type seen struct {
 // listedKey is the place of the index listed among a seen item's keys.
 const listedKey = 2
 
-// Rounds is the number of sequential round trips since the last Reset: the
-// length of the longest chain of requests, each of which began after the one
-// before it had ended. Tries without a response count. Requests that are meant to
-// be side by side count one by one when a busy machine sends them so: take the
-// least of several measurements. Reset only while no request is on its way.
+// Rounds is the number of sequential round trips since the last Reset: the length of the
+// longest chain of requests, each of which started after the previous one had ended.
+// Attempts without a response count. If a busy machine delays concurrent requests, they
+// count one by one: use the least of several measurements. Reset only while no request is
+// on its way.
 func (m *Meter) Rounds() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.rounds.longest
 }
 
-// Units returns what was counted since the last Reset by kind of item: head,
-// log, summary, input, decision, audit, run, about, listing, snapshot, suspension, event,
-// pointer, profile, config (a snapshot of it), usage, index; "other" is what the meter cannot price.
+// Units returns the units since the last Reset by kind of item: head, log, summary,
+// input, decision, audit, run, about, listing, snapshot, suspension, event, pointer,
+// profile, config (a snapshot of it), usage, index; "other" is the kind of items that the
+// meter cannot price.
 func (m *Meter) Units() map[string]Units {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -107,7 +108,7 @@ func (m *Meter) Total() Units {
 	return total
 }
 
-// Reset starts counting at zero. Items that were seen stay known.
+// Reset sets the counts to zero. The meter still remembers the items that it saw.
 func (m *Meter) Reset() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,4 +1,3 @@
-// Package tables makes the tables of package dynamo where template.yaml does not: at
-// the endpoints of tests, and of functions that are run without an account. [Create]
-// makes both of them.
+// Package tables makes the tables of package dynamo without template.yaml: for tests, and
+// for functions that run without an AWS account. [Create] makes both of them.
 package tables
