@@ -16,8 +16,8 @@ type provider struct {
 	options  Options
 }
 
-// New checks the options and returns a model, safe for concurrent use, which implements
-// [model.Checker] too. It makes no request. The error names the option that is wrong.
+// New checks the options and returns a model, safe for concurrent use, which also
+// implements [model.Checker]. It makes no request. The error names the wrong option.
 func New(options Options) (model.Model, error) { return wire.Made(open(options)) }
 
 func open(options Options) (*provider, error) {

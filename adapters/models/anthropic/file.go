@@ -17,7 +17,7 @@ var imageTypes = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 func encodeFile(b core.Block) (*block, error) {
 	kind, _, err := mime.ParseMediaType(b.MediaType)
 	if err != nil {
-		return nil, invalid(fmt.Sprintf("a file of media type %q, which is none", core.Excerpt(b.MediaType)))
+		return nil, invalid(fmt.Sprintf("a file of media type %q, want TYPE/SUBTYPE", core.Excerpt(b.MediaType)))
 	}
 	switch {
 	case strings.HasPrefix(kind, "image/") && b.URL != "":
@@ -29,9 +29,9 @@ func encodeFile(b core.Block) (*block, error) {
 	case kind == "application/pdf":
 		return &block{Type: "document", Source: bytesSource{"base64", kind, b.Data}, Title: b.Filename}, nil
 	case b.URL != "":
-		return nil, invalid(fmt.Sprintf("a file of media type %s by its URL has no form in this API, its bytes may have; images and PDF alone may be URLs", kind))
+		return nil, invalid(fmt.Sprintf("a file of media type %s by its URL is not supported by this API, which accepts URLs of images and PDF only", kind))
 	case strings.HasPrefix(kind, "text/"), kind == "application/json":
 		return &block{Type: "document", Source: textSource{"text", "text/plain", string(b.Data)}, Title: b.Filename}, nil
 	}
-	return nil, invalid(fmt.Sprintf("a file of media type %s has no form in this API, which takes JPEG, PNG, GIF, WebP, PDF and text", kind))
+	return nil, invalid(fmt.Sprintf("a file of media type %s is not supported by this API, which accepts JPEG, PNG, GIF, WebP, PDF and text", kind))
 }

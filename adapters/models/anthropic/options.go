@@ -24,23 +24,24 @@ const defaultVersion = "2023-06-01"
 type Options struct {
 	// APIKey is sent as x-api-key. Empty: none, for local servers.
 	APIKey string `json:"-"`
-	// Key, if not nil, is asked for the key of each request instead; of a server that
-	// refuses it with 401 once more, and if it is another then, the request is made again.
+	// Key, if not nil, is called for the key of each request, in place of APIKey. If the
+	// server refuses the key with 401, Key is called once more; if it returns another
+	// key, the request is repeated.
 	Key secret.Source `json:"-"`
-	// BaseURL is the http or https URL before /v1/messages; a trailing slash is
-	// tolerated. Empty: https://api.anthropic.com.
+	// BaseURL is the http or https URL before /v1/messages; a trailing slash is allowed.
+	// Default: https://api.anthropic.com.
 	BaseURL string
-	// Version is sent as anthropic-version. Empty: 2023-06-01,
-	// which the requests are written for.
+	// Version is sent as anthropic-version. Default: 2023-06-01, the version that the
+	// requests are written for.
 	Version string
-	// Betas are features in trial that requests use, as anthropic-beta names them. What
-	// the adapter needs by itself it adds.
+	// Betas are beta features that requests use, by their names in anthropic-beta. The
+	// adapter adds the features that it needs itself.
 	Betas []string
 	// IdleTimeout bounds the wait for the headers of a response and every wait for its
-	// next bytes, pings included, of a request that has no time of its own. 0: 60 s.
+	// next bytes, pings included, unless the request has a timeout. Default 60 s.
 	IdleTimeout time.Duration
-	// HTTPClient makes the requests; it should have no Timeout, which would cut
-	// long turns. Nil: one of its own that follows no redirects.
+	// HTTPClient makes the requests; it should have no Timeout, which would end long
+	// turns. Default: a client that follows no redirects.
 	HTTPClient *http.Client `json:"-"`
 }
 

@@ -131,7 +131,7 @@ func (w *messagesRequest) format(request model.Request, k kin) error {
 		return nil
 	}
 	if !k.formats {
-		return invalid("a response format has no form for model " + request.Model)
+		return invalid("a response format is not supported by model " + request.Model)
 	}
 	schema, err := closed(f.Schema)
 	if err != nil {
@@ -148,25 +148,25 @@ func (w *messagesRequest) sample(request model.Request, k kin) error {
 	if t := request.Temperature; t != nil && *t != 1 {
 		switch {
 		case *t > 1:
-			return invalid(fmt.Sprintf("temperature %v has no form in this API, which takes 0 to 1", *t))
+			return invalid(fmt.Sprintf("temperature %v is not supported by this API, which accepts 0 to 1", *t))
 		case !k.sampling:
-			return invalid(fmt.Sprintf("temperature %v has no form for model %s, which takes 1 alone", *t, request.Model))
+			return invalid(fmt.Sprintf("temperature %v is not supported by model %s, which accepts only 1", *t, request.Model))
 		case thinks:
-			return invalid(fmt.Sprintf("temperature %v has no form beside reasoning, which takes 1 alone", *t))
+			return invalid(fmt.Sprintf("temperature %v is not supported with reasoning, which accepts only 1", *t))
 		}
 		w.Temperature = t
 	}
 	if p := request.TopP; p != nil && *p != 1 {
 		switch {
 		case !k.sampling:
-			return invalid(fmt.Sprintf("top_p %v has no form for model %s, which takes 1 alone", *p, request.Model))
+			return invalid(fmt.Sprintf("top_p %v is not supported by model %s, which accepts only 1", *p, request.Model))
 		case thinks && *p < 0.95:
-			return invalid(fmt.Sprintf("top_p %v has no form beside reasoning, which takes 0.95 to 1", *p))
+			return invalid(fmt.Sprintf("top_p %v is not supported with reasoning, which accepts 0.95 to 1", *p))
 		}
 		w.TopP = p
 	}
 	if k.either && w.Temperature != nil && w.TopP != nil {
-		return invalid(fmt.Sprintf("temperature %v and top_p %v have no form together for model %s, which takes one of them", *w.Temperature, *w.TopP, request.Model))
+		return invalid(fmt.Sprintf("temperature %v and top_p %v are not supported together by model %s, which accepts one of them", *w.Temperature, *w.TopP, request.Model))
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func closeSchema(at string, schema json.RawMessage) (json.RawMessage, error) {
 		case "additionalProperties":
 			names = true
 			if string(m.Value) != "false" {
-				err = invalid(fmt.Sprintf("%s is %s, which has no form in this API: an object has the properties that it names", inner, core.Excerpt(string(m.Value))))
+				err = invalid(fmt.Sprintf("%s is %s, which is not supported by this API: an object has the properties that it names", inner, core.Excerpt(string(m.Value))))
 			}
 		}
 		if err != nil {

@@ -41,7 +41,7 @@ func TestASchemaOfOpenObjectsIsRefused(t *testing.T) {
 	err = m.Check(model.Request{Model: "claude-opus-4-5", ResponseFormat: &model.ResponseFormat{
 		Name: "a", Schema: json.RawMessage(`{"type":"object","properties":{"x":{"allOf":[{},{"type":"object","additionalProperties":{"type":"string"}}]}}}`),
 	}})
-	const want = `anthropic: response_format.schema.properties.x.allOf[1].additionalProperties is {"type":"string"}, which has no form in this API: an object has the properties that it names`
+	const want = `anthropic: response_format.schema.properties.x.allOf[1].additionalProperties is {"type":"string"}, which is not supported by this API: an object has the properties that it names`
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v", err)
 	}

@@ -119,12 +119,12 @@ func (k kin) takes(request model.Request, limit int) error {
 	switch {
 	case request.ReasoningEffort == "" || request.ReasoningEffort == model.EffortNone:
 	case !k.budgets && !k.levels:
-		return invalid(fmt.Sprintf("reasoning effort %q has no form for model %s, which does not reason", request.ReasoningEffort, request.Model))
+		return invalid(fmt.Sprintf("reasoning effort %q is not supported by model %s, which does not reason", request.ReasoningEffort, request.Model))
 	case !budgeted:
 	case !k.budgets:
-		return invalid(fmt.Sprintf("reasoning effort %q has no form for model %s, which has levels", request.ReasoningEffort, request.Model))
+		return invalid(fmt.Sprintf("reasoning effort %q is not supported by model %s, which has levels", request.ReasoningEffort, request.Model))
 	case budget < minBudget || budget >= limit:
-		return invalid(fmt.Sprintf("a reasoning budget of %d tokens has no form beside a limit of %d tokens, want %d or more, and less than the limit", budget, limit, minBudget))
+		return invalid(fmt.Sprintf("a reasoning budget of %d tokens is not supported with a limit of %d tokens, want %d or more, and less than the limit", budget, limit, minBudget))
 	}
 	return nil
 }

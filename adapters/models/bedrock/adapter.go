@@ -8,8 +8,8 @@ import (
 )
 
 // Adapter makes the client of a provider that is data: a value of agent.Parts.Adapters.
-// The account is that of the environment, as in a Lambda function; package profile has an
-// Adapter for laptops. The provider has no options, no key and no address.
+// It uses the AWS account of the environment, as in a Lambda function; package profile
+// has an Adapter for laptops. The provider has no options, no key and no address.
 func Adapter(p agent.ProviderSpec) (model.Model, error) { return Options{}.Adapter(p) }
 
 // Adapter is [Adapter] with these options.

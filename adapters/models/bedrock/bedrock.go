@@ -25,13 +25,13 @@ const (
 
 // Options configures a model. The zero value is right in a Lambda function.
 type Options struct {
-	// AWS says where Bedrock is and who asks; AWS_ENDPOINT_URL_BEDROCK_RUNTIME names
-	// another endpoint than the region's, and AWS_BEARER_TOKEN_BEDROCK is a key of
-	// Bedrock's own, which is used before all others. Timeout, MaxAttempts and Backoff
-	// are not looked at.
+	// AWS configures the connection to Bedrock and the credentials.
+	// AWS_ENDPOINT_URL_BEDROCK_RUNTIME replaces the region's endpoint.
+	// AWS_BEARER_TOKEN_BEDROCK is a key of Bedrock itself, which precedes all others.
+	// Timeout, MaxAttempts and Backoff are ignored.
 	AWS awsenv.Config
-	// IdleTimeout bounds every wait for the next event of a response, of a request that
-	// has no time of its own. 0: 60 s.
+	// IdleTimeout bounds every wait for the next event of a response, unless the request
+	// has a timeout. Default 60 s.
 	IdleTimeout time.Duration
 }
 
@@ -42,8 +42,8 @@ type provider struct {
 	redact func(string) string
 }
 
-// New reads the environment and returns a model, safe for concurrent use, which
-// implements model.Checker too. It makes no request. The error names the variable that is
+// New reads the environment and returns a model, safe for concurrent use, which also
+// implements model.Checker. It makes no request. The error names the variable that is
 // missing or wrong.
 func New(options Options) (model.Model, error) { return wire.Made(open(options)) }
 

@@ -118,7 +118,7 @@ func TestStreams(t *testing.T) {
 		{"a malformed call", [][]byte{begin, bedrocktest.Call(0, "a", "f"), bedrocktest.Stop("malformed_tool_use")},
 			[]string{"call 0 a f", "error bedrock: the model's output was malformed: malformed_tool_use"}},
 		{"arguments of no call", [][]byte{begin, bedrocktest.Argument(3, "{}"), bedrocktest.Stop("tool_use")},
-			[]string{"error bedrock: arguments of block 3, which is no tool call"}},
+			[]string{"error bedrock: arguments of block 3, which is not a tool call"}},
 		{"a call without a name", [][]byte{begin, bedrocktest.Call(0, "a", "")}, []string{"error bedrock: a tool call has no name"}},
 		{"a clean end without a stop", [][]byte{begin, bedrocktest.Text(0, "a"), bedrocktest.End(0)}, []string{"text a", cut}},
 		{"nothing", nil, []string{cut}},
@@ -250,7 +250,7 @@ func TestAResponseThatIsNoneOfTheAPI(t *testing.T) {
 	})
 	for _, err := range m.Stream(t.Context(), hello()) {
 		var e *model.Error
-		if !errors.As(err, &e) || e.Kind != model.KindProvider || e.Status != 502 || e.Message != "bedrock: status 502: Unknown: a response that is no JSON" {
+		if !errors.As(err, &e) || e.Kind != model.KindProvider || e.Status != 502 || e.Message != "bedrock: status 502: Unknown: a response that is not JSON" {
 			t.Errorf("got %+v", err)
 		}
 	}

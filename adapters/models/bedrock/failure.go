@@ -39,7 +39,7 @@ func (m *provider) failure(err error) error {
 	case errors.As(err, &said):
 		return m.refusal(said, status, request, wait)
 	case status != 0:
-		return m.refusal(&smithy.GenericAPIError{Code: "Unknown", Message: "a response that is no JSON"}, status, request, wait)
+		return m.refusal(&smithy.GenericAPIError{Code: "Unknown", Message: "a response that is not JSON"}, status, request, wait)
 	}
 	var unsent *smithyhttp.RequestSendError
 	var late net.Error

@@ -62,10 +62,10 @@ func (c *conversation) content(said []core.Block) ([]types.ContentBlock, error) 
 func (c *conversation) file(b core.Block) (types.ContentBlock, error) {
 	kind, _, err := mime.ParseMediaType(b.MediaType)
 	if err != nil {
-		return nil, invalid("a file of media type %q, which is none", core.Excerpt(b.MediaType))
+		return nil, invalid("a file of media type %q, want TYPE/SUBTYPE", core.Excerpt(b.MediaType))
 	}
 	if b.URL != "" && !strings.HasPrefix(b.URL, "s3://") {
-		return nil, invalid("a file of media type %s by its URL has no form in this API, its bytes have, and an s3:// address", kind)
+		return nil, invalid("a file of media type %s by its URL is not supported by this API, send its bytes or an s3:// address", kind)
 	}
 	location := types.S3Location{Uri: aws.String(b.URL)}
 	if format, ok := images[kind]; ok {
@@ -85,7 +85,7 @@ func (c *conversation) file(b core.Block) (types.ContentBlock, error) {
 	if b.URL == "" && (strings.HasPrefix(kind, "text/") || kind == "application/json") {
 		return text(cmp.Or(b.Filename, "text") + ":\n" + string(b.Data)), nil
 	}
-	return nil, invalid("a file of media type %s has no form in this API, which takes PNG, JPEG, GIF, WebP, PDF, text, Word and Excel", kind)
+	return nil, invalid("a file of media type %s is not supported by this API, which accepts PNG, JPEG, GIF, WebP, PDF, text, Word and Excel", kind)
 }
 
 // maxName is how long the name of a document may be.

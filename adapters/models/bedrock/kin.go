@@ -124,7 +124,7 @@ func (k kin) think(request model.Request) (thought, error) {
 			return fields("reasoning_effort", `"`+string(level)+`"`), nil
 		}
 	}
-	return thought{}, invalid("reasoning effort %q has no known form for the model %q; provider option additionalModelRequestFields takes what its maker documents", effort, request.Model)
+	return thought{}, invalid("reasoning effort %q is not known for the model %q; use provider option additionalModelRequestFields as its maker documents", effort, request.Model)
 }
 
 func fields(name, value string) thought {
@@ -136,7 +136,7 @@ func (k kin) claude(request model.Request) (thought, error) {
 	budget, given := request.ReasoningEffort.Budget()
 	switch {
 	case request.Temperature != nil || request.TopP != nil:
-		return thought{}, invalid("Claude takes no temperature and no top_p beside a reasoning effort")
+		return thought{}, invalid("Claude does not accept temperature or top_p with a reasoning effort")
 	case given && k.atLeast(4, 7):
 		return thought{}, invalid("the model %q takes levels of reasoning effort, not a budget", request.Model)
 	case given && budget < leastBudget:

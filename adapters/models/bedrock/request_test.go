@@ -305,7 +305,7 @@ func TestEfforts(t *testing.T) {
 		{sonnet, model.EffortBudget(1023), 0, `bedrock: a reasoning effort of 1023 tokens, Claude takes 1024 or more`},
 		{sonnet, model.EffortBudget(4000), 4000, `bedrock: max_tokens is 4000, want more than the 4000 tokens of the reasoning effort`},
 		{"anthropic.claude-3-7-sonnet-20250219-v1:0", model.EffortMedium, 0, `{"thinking":{"type":"enabled","budget_tokens":8192}} `},
-		{"anthropic.claude-3-5-sonnet-20241022-v2:0", model.EffortLow, 0, `bedrock: reasoning effort "low" has no known form for the model "anthropic.claude-3-5-sonnet-20241022-v2:0"; provider option additionalModelRequestFields takes what its maker documents`},
+		{"anthropic.claude-3-5-sonnet-20241022-v2:0", model.EffortLow, 0, `bedrock: reasoning effort "low" is not known for the model "anthropic.claude-3-5-sonnet-20241022-v2:0"; use provider option additionalModelRequestFields as its maker documents`},
 		{opus46, model.EffortMax, 0, `{"thinking":{"type":"adaptive"}} max`},
 		{opus46, model.EffortBudget(2000), 0, `{"thinking":{"type":"enabled","budget_tokens":2000}} `},
 		{opus48, model.EffortLow, 0, `{"thinking":{"type":"adaptive","display":"summarized"}} low`},
@@ -346,16 +346,16 @@ func TestCheckNamesWhatHasNoForm(t *testing.T) {
 	}{
 		{"nothing", func(*model.Request) {}, `<nil>`},
 		{"no model", func(r *model.Request) { r.Model = "" }, `bedrock: the request names no model`},
-		{"a tool's name", func(r *model.Request) { r.Tools = []model.ToolDefinition{{Name: "a b"}} }, `bedrock: tool name "a b" has no form in this API, want 1 to 64 of A-Z a-z 0-9 _ -`},
+		{"a tool's name", func(r *model.Request) { r.Tools = []model.ToolDefinition{{Name: "a b"}} }, `bedrock: tool name "a b" is not supported by this API, want 1 to 64 of A-Z a-z 0-9 _ -`},
 		{"a tool's schema", func(r *model.Request) {
 			r.Tools = []model.ToolDefinition{{Name: "a", Parameters: json.RawMessage(`{"type":"string"}`)}}
 		}, `bedrock: the parameters of tool "a" have no "type":"object" at their top`},
 		{"no tools", func(r *model.Request) {
 			r.Tools, r.ToolChoice.Mode = []model.ToolDefinition{{Name: "a"}}, model.ToolNone
-		}, `bedrock: tool_choice.mode "none" has no form in this API, which has "auto", "required" and "tool"`},
+		}, `bedrock: tool_choice.mode "none" is not supported by this API, which has "auto", "required" and "tool"`},
 		{"a format's name", func(r *model.Request) { r.ResponseFormat = &model.ResponseFormat{Name: "a b"} }, `response_format.name is "a b", want 1 to 64 of A-Z a-z 0-9 _ -`},
 		{"too many tokens", func(r *model.Request) { r.MaxTokens = 1 << 31 }, `bedrock: max_tokens is 2147483648, at most 2147483647`},
-		{"a temperature beside an effort", func(r *model.Request) { r.ReasoningEffort, r.Temperature = model.EffortLow, new(0.5) }, `bedrock: Claude takes no temperature and no top_p beside a reasoning effort`},
+		{"a temperature beside an effort", func(r *model.Request) { r.ReasoningEffort, r.Temperature = model.EffortLow, new(0.5) }, `bedrock: Claude does not accept temperature or top_p with a reasoning effort`},
 		{"a temperature and a top_p", func(r *model.Request) { r.Temperature, r.TopP = new(0.5), new(0.9) }, `bedrock: the model "us.anthropic.claude-sonnet-4-5-20250929-v1:0" takes temperature or top_p, not both`},
 		{"both of one that takes them", func(r *model.Request) {
 			r.Model, r.Temperature, r.TopP = "us.anthropic.claude-sonnet-4-20250514-v1:0", new(0.5), new(0.9)
@@ -395,11 +395,11 @@ func TestRequestsThatHaveNoForm(t *testing.T) {
 		want    string
 	}{
 		{"a file by its URL", core.Message{Role: core.RoleUser, Content: []core.Block{{Type: core.BlockFile, MediaType: "image/png", URL: "https://x/y.png"}}},
-			"error bedrock: a file of media type image/png by its URL has no form in this API, its bytes have, and an s3:// address"},
+			"error bedrock: a file of media type image/png by its URL is not supported by this API, send its bytes or an s3:// address"},
 		{"a sound", core.Message{Role: core.RoleUser, Content: []core.Block{{Type: core.BlockFile, MediaType: "audio/wav", Data: []byte("x")}}},
-			"error bedrock: a file of media type audio/wav has no form in this API, which takes PNG, JPEG, GIF, WebP, PDF, text, Word and Excel"},
+			"error bedrock: a file of media type audio/wav is not supported by this API, which accepts PNG, JPEG, GIF, WebP, PDF, text, Word and Excel"},
 		{"no media type", core.Message{Role: core.RoleUser, Content: []core.Block{{Type: core.BlockFile, MediaType: "?/", Data: []byte("x")}}},
-			`error bedrock: a file of media type "?/", which is none`},
+			`error bedrock: a file of media type "?/", want TYPE/SUBTYPE`},
 		{"a result of no call", resultOf("x", "done"), `error bedrock: tool message "r" has the result of call "x", which the turn before it does not have open`},
 		{"a strange role", core.Message{ID: "m", Role: "critic"}, `error bedrock: message "m" has the role "critic"`},
 		{"blanks", core.Message{Role: core.RoleUser, Content: []core.Block{{Type: core.BlockText, Text: " "}}}, `error bedrock: the request has no message with content`},

@@ -44,7 +44,7 @@ func tools(request model.Request, marked bool) (*types.ToolConfiguration, error)
 	case model.ToolNamed:
 		config.ToolChoice = &types.ToolChoiceMemberTool{Value: types.SpecificToolChoice{Name: aws.String(request.ToolChoice.Name)}}
 	default:
-		return nil, invalid(`tool_choice.mode %q has no form in this API, which has "auto", "required" and "tool"`, request.ToolChoice.Mode)
+		return nil, invalid(`tool_choice.mode %q is not supported by this API, which has "auto", "required" and "tool"`, request.ToolChoice.Mode)
 	}
 	return config, nil
 }

@@ -82,7 +82,7 @@ func (t *turn) piece(e types.ContentBlockDeltaEvent) error {
 	case *types.ContentBlockDeltaMemberToolUse:
 		i, ok := t.calls[aws.ToInt32(e.ContentBlockIndex)]
 		if !ok {
-			return broken(fmt.Sprintf("arguments of block %d, which is no tool call", aws.ToInt32(e.ContentBlockIndex)))
+			return broken(fmt.Sprintf("arguments of block %d, which is not a tool call", aws.ToInt32(e.ContentBlockIndex)))
 		}
 		t.say(model.Delta{Type: model.DeltaToolArgument, Index: i, Text: aws.ToString(d.Value.Input)})
 	case *types.ContentBlockDeltaMemberReasoningContent:

@@ -16,7 +16,7 @@ import (
 func encodeFile(b core.Block) (part, error) {
 	kind, _, err := mime.ParseMediaType(b.MediaType)
 	if err != nil {
-		return part{}, invalid(fmt.Sprintf("a file of media type %q, which is none", core.Excerpt(b.MediaType)))
+		return part{}, invalid(fmt.Sprintf("a file of media type %q, want TYPE/SUBTYPE", core.Excerpt(b.MediaType)))
 	}
 	isText := strings.HasPrefix(kind, "text/") || kind == "application/json"
 	family, _, _ := strings.Cut(kind, "/")
@@ -25,7 +25,7 @@ func encodeFile(b core.Block) (part, error) {
 		text := cmp.Or(b.Filename, "text") + ":\n" + string(b.Data)
 		return part{Text: &text}, nil
 	case !isText && family != "image" && family != "audio" && family != "video" && kind != "application/pdf":
-		return part{}, invalid(fmt.Sprintf("a file of media type %s has no form in this API, which takes images, PDF, sound, video and text", kind))
+		return part{}, invalid(fmt.Sprintf("a file of media type %s is not supported by this API, which accepts images, PDF, sound, video and text", kind))
 	case b.URL != "":
 		return part{FileData: &fileData{MIMEType: kind, FileURI: b.URL}}, nil
 	}

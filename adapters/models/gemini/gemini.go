@@ -29,8 +29,8 @@ var (
 	_ model.Checker = (*provider)(nil)
 )
 
-// New checks the options and returns a model, safe for concurrent use, which implements
-// [model.Checker] too. It makes no request. The error names the option that is wrong.
+// New checks the options and returns a model, safe for concurrent use, which also
+// implements [model.Checker]. It makes no request. The error names the wrong option.
 func New(options Options) (model.Model, error) { return wire.Made(open(options)) }
 
 func open(options Options) (*provider, error) {
@@ -94,7 +94,7 @@ func (m *provider) endpoint(text string) (string, error) {
 		if strings.Trim(segment, ".") == "" || strings.ContainsFunc(segment, func(r rune) bool {
 			return r >= 0x80 || !nameByte(byte(r)) && r != '@' // a tuned or a dated one
 		}) {
-			return "", invalid(fmt.Sprintf("the model %q has no form in a URL, want A-Z a-z 0-9 _ . : - @ between slashes", core.Excerpt(text)))
+			return "", invalid(fmt.Sprintf("the model %q is not valid in a URL, want A-Z a-z 0-9 _ . : - @ between slashes", core.Excerpt(text)))
 		}
 	}
 	endpoint := m.base.JoinPath(path)

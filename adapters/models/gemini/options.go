@@ -20,21 +20,22 @@ const defaultBaseURL = "https://generativelanguage.googleapis.com/v1beta"
 type Options struct {
 	// APIKey is sent as x-goog-api-key. Empty: none.
 	APIKey string `json:"-"`
-	// Key, if not nil, is asked for the key of each request instead; of a server that
-	// refuses it with 401 once more, and if it is another then, the request is made again.
+	// Key, if not nil, is called for the key of each request, in place of APIKey. If the
+	// server refuses the key with 401, Key is called once more; if it returns another
+	// key, the request is repeated.
 	Key secret.Source `json:"-"`
-	// Token, if not nil, is asked as Key is, for an access token that is sent as a bearer
-	// token: what Vertex AI takes.
+	// Token, if not nil, is called as Key is, for an access token that is sent as a
+	// bearer token, as Vertex AI requires.
 	Token secret.Source `json:"-"`
-	// BaseURL is the http or https URL before /models; a trailing slash is tolerated. For
-	// Vertex AI it ends in /publishers/google. Empty:
+	// BaseURL is the http or https URL before /models; a trailing slash is allowed. For
+	// Vertex AI it ends in /publishers/google. Default:
 	// https://generativelanguage.googleapis.com/v1beta.
 	BaseURL string
-	// IdleTimeout bounds every wait for the headers and bytes of a response, of a request that
-	// has no time of its own. 0: 60 s.
+	// IdleTimeout bounds every wait for the headers and bytes of a response, unless the
+	// request has a timeout. Default 60 s.
 	IdleTimeout time.Duration
-	// HTTPClient makes the requests; it should have no Timeout, which would cut long
-	// turns. Nil: one of its own that follows no redirects.
+	// HTTPClient makes the requests; it should have no Timeout, which would end long
+	// turns. Default: a client that follows no redirects.
 	HTTPClient *http.Client `json:"-"`
 }
 

@@ -113,9 +113,9 @@ func configure(request model.Request) (json.RawMessage, error) {
 		switch {
 		case len(request.Tools) == 0:
 		case generationOf(request.Model).major == 2:
-			return nil, invalid(fmt.Sprintf("the model %q takes no response format beside tools, Gemini 3 and later do", core.Excerpt(request.Model)))
+			return nil, invalid(fmt.Sprintf("the model %q does not support a response format with tools, Gemini 3 and later do", core.Excerpt(request.Model)))
 		case forced:
-			return nil, invalid("a response format beside tools that have to be called has no form in this API")
+			return nil, invalid("a response format with forced tool calls is not supported by this API")
 		}
 		config.ResponseMIMEType, config.ResponseJSONSchema = "application/json", f.Schema
 	}

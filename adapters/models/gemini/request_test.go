@@ -194,7 +194,7 @@ func TestFiles(t *testing.T) {
 	file := func(media string, data, url, name string) core.Block {
 		return core.Block{Type: core.BlockFile, MediaType: media, Data: []byte(data), URL: url, Filename: name}
 	}
-	const kinds = " has no form in this API, which takes images, PDF, sound, video and text"
+	const kinds = " is not supported by this API, which accepts images, PDF, sound, video and text"
 	tests := []struct {
 		name string
 		file core.Block
@@ -210,7 +210,7 @@ func TestFiles(t *testing.T) {
 		{"text by its address", file("text/plain", "", "https://example.com/a", ""), `{"fileData":{"mimeType":"text/plain","fileUri":"https://example.com/a"}}`, ""},
 		{"text that is none", file("text/plain", "\xff", "", ""), `{"inlineData":{"mimeType":"text/plain","data":"/w=="}}`, ""},
 		{"an archive", file("application/zip", "abc", "", ""), "", "gemini: a file of media type application/zip" + kinds},
-		{"no media type", file("?", "abc", "", ""), "", `gemini: a file of media type "?", which is none`},
+		{"no media type", file("?", "abc", "", ""), "", `gemini: a file of media type "?", want TYPE/SUBTYPE`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -231,7 +231,7 @@ func TestFiles(t *testing.T) {
 func TestWhatHasNoFormIsNamed(t *testing.T) {
 	tool := []model.ToolDefinition{{Name: "add"}}
 	format := &model.ResponseFormat{Name: "a", Schema: json.RawMessage(`{"type":"object"}`)}
-	const names = " has no form in this API, want 1 to 128 of A-Z a-z 0-9 _ . : - that begin with a letter or _"
+	const names = " is not supported by this API, want 1 to 128 of A-Z a-z 0-9 _ . : - that begin with a letter or _"
 	const set = " is set by the adapter and cannot be given"
 	tests := []struct {
 		name   string
@@ -253,15 +253,15 @@ func TestWhatHasNoFormIsNamed(t *testing.T) {
 		{"a format beside tools", func(r *model.Request) { r.Tools, r.ResponseFormat = tool, format }, ""},
 		{"a format alone of an older one", func(r *model.Request) { r.Model, r.ResponseFormat = "gemini-2.5-pro", format }, ""},
 		{"a format beside tools of an older one", func(r *model.Request) { r.Model, r.Tools, r.ResponseFormat = "gemini-2.5-pro", tool, format },
-			`the model "gemini-2.5-pro" takes no response format beside tools, Gemini 3 and later do`},
+			`the model "gemini-2.5-pro" does not support a response format with tools, Gemini 3 and later do`},
 		{"a format beside forced tools", func(r *model.Request) {
 			r.Tools, r.ResponseFormat, r.ToolChoice = tool, format, model.ToolChoice{Mode: model.ToolRequired}
-		}, "a response format beside tools that have to be called has no form in this API"},
+		}, "a response format with forced tool calls is not supported by this API"},
 		{"an effort of a model that is not known", func(r *model.Request) { r.Model, r.ReasoningEffort = "gemma-3-27b", model.EffortLow },
-			`reasoning effort "low" has no form for the model "gemma-3-27b": Gemini 2.5 and later can be told how much to think`},
+			`reasoning effort "low" is not supported by the model "gemma-3-27b", want Gemini 2.5 or later`},
 		{"no model", func(r *model.Request) { r.Model = "" }, "the request names no model"},
-		{"a model with a query", func(r *model.Request) { r.Model = "a?key=b" }, `the model "a?key=b" has no form in a URL, want A-Z a-z 0-9 _ . : - @ between slashes`},
-		{"a model above the models", func(r *model.Request) { r.Model = "tunedModels/../a" }, `the model "tunedModels/../a" has no form in a URL, want A-Z a-z 0-9 _ . : - @ between slashes`},
+		{"a model with a query", func(r *model.Request) { r.Model = "a?key=b" }, `the model "a?key=b" is not valid in a URL, want A-Z a-z 0-9 _ . : - @ between slashes`},
+		{"a model above the models", func(r *model.Request) { r.Model = "tunedModels/../a" }, `the model "tunedModels/../a" is not valid in a URL, want A-Z a-z 0-9 _ . : - @ between slashes`},
 		{"options that are no object", func(r *model.Request) { r.ProviderOptions = json.RawMessage(`5`) }, "provider_options are 5, want a JSON object"},
 		{"the provider's own tools", func(r *model.Request) { r.ProviderOptions = json.RawMessage(`{"tools":[{"googleSearch":{}}]}`) }, ""},
 		{"tools twice", func(r *model.Request) {
@@ -323,7 +323,7 @@ func TestConversationsWithoutAForm(t *testing.T) {
 		{"another role", []core.Message{{ID: "m", Role: "critic"}}, `gemini: message "m" has the role "critic"`},
 		{"a call without its result", []core.Message{core.UserMessage("Go.").WithID("u"), call, turnOf("b", nil, said("So."))}, `gemini: call "x" of message "a" has no result`},
 		{"a file", []core.Message{{ID: "u", Role: core.RoleUser, Content: []core.Block{{Type: core.BlockFile, MediaType: "font/otf", Data: []byte("a")}}}},
-			"gemini: a file of media type font/otf has no form in this API, which takes images, PDF, sound, video and text"},
+			"gemini: a file of media type font/otf is not supported by this API, which accepts images, PDF, sound, video and text"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

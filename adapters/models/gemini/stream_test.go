@@ -123,7 +123,7 @@ var streams = []struct {
 	{"no signature behind calls", data(parts(`{"functionCall":{"name":"now"}},{"text":"","thoughtSignature":"cw=="},{"text":"","thought":true,"thoughtSignature":"cw=="}`), finishing("STOP")),
 		[]string{"call 0  now", "argument 0 {}", "stop tool_use"}},
 	{"arguments that are null", data(parts(`{"functionCall":{"name":"now","args":null}}`), finishing("STOP")), []string{"call 0  now", "argument 0 {}", "stop tool_use"}},
-	{"arguments that are no object", data(parts(`{"functionCall":{"name":"now","args":[1]}}`)), []string{"error the arguments of tool call 0 are no object"}},
+	{"arguments that are no object", data(parts(`{"functionCall":{"name":"now","args":[1]}}`)), []string{"error the arguments of tool call 0 are not an object"}},
 	{"a call without a name", data(parts(`{"text":"a"},{"functionCall":{"args":{}}}`)), []string{"text a", "error tool call 0 has no name"}},
 	{"a call in pieces", data(parts(`{"functionCall":{"name":"now","willContinue":true}}`)), []string{"error the arguments of a call come in pieces, which was not asked for"}},
 	{"pieces of a call", data(parts(`{"functionCall":{"name":"now","partialArgs":[{"jsonPath":"$.id","stringValue":"A"}]}}`)), []string{"error the arguments of a call come in pieces, which was not asked for"}},

@@ -58,7 +58,7 @@ func thinking(effort model.Effort, name string) (*thinkingConfig, error) {
 	}
 	switch tokens, isBudget := effort.Budget(); {
 	case !g.signs() && !g.budgets():
-		return nil, invalid(fmt.Sprintf("reasoning effort %q has no form for the model %q: Gemini 2.5 and later can be told how much to think", effort, core.Excerpt(name)))
+		return nil, invalid(fmt.Sprintf("reasoning effort %q is not supported by the model %q, want Gemini 2.5 or later", effort, core.Excerpt(name)))
 	case isBudget:
 		return &thinkingConfig{IncludeThoughts: true, ThinkingBudget: &tokens}, nil
 	case g.budgets():

@@ -106,7 +106,7 @@ func (t *turn) addCall(c *functionCall, signature string) error {
 	if wire.IsObject(c.Args) {
 		arguments = string(c.Args)
 	} else if len(c.Args) > 0 && string(c.Args) != "null" {
-		return fmt.Errorf("the arguments of tool call %d are no object", t.calls)
+		return fmt.Errorf("the arguments of tool call %d are not an object", t.calls)
 	}
 	t.deltas = append(t.deltas,
 		model.Delta{Type: model.DeltaToolStart, Index: t.calls, CallID: c.ID, Name: c.Name, Echo: echoOf(signature, "", 0)},

@@ -29,12 +29,12 @@ func responsesAdapter(p agent.ProviderSpec) (model.Model, error) {
 	})
 }
 
-// Adapter is [Adapter] for providers that speak the dialect unless their options name
+// Adapter is [Adapter] for providers that use this dialect unless their options name
 // another:
 //
 //	parts.Adapters["groq"] = openai.DialectGroq.Adapter
 //
-// That of [DialectResponses] is over the Responses API. Its providers' options are
+// The adapter of [DialectResponses] uses the Responses API. Its providers' options are
 // "organization" and "reasoning_summary".
 func (d Dialect) Adapter(p agent.ProviderSpec) (model.Model, error) {
 	if d == DialectResponses {

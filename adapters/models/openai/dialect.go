@@ -9,27 +9,27 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// Dialect says which of the servers that speak Chat Completions is spoken to: they
-// differ in what they call the limit of tokens and the effort, in the forms that they
-// take, and in what they want back of the model's reasoning. One of them is another API.
+// Dialect identifies the kind of server. Servers with Chat Completions differ in the
+// names of the token limit and the effort, in the request forms that they accept, and in
+// the reasoning that requests must return to them. One dialect is another API.
 type Dialect string
 
-// The dialects. Empty is that of the base URL's host; servers at addresses of your own
-// (vLLM, llama.cpp, Ollama at another port) have to be said.
+// The dialects. The empty dialect is derived from the base URL's host. For a server at
+// your own address (vLLM, llama.cpp, Ollama at another port), set the dialect.
 const (
-	DialectResponses  Dialect = "responses" // no Chat Completions, but the Responses API of OpenAI or Azure
+	DialectResponses  Dialect = "responses" // not Chat Completions, but the Responses API of OpenAI or Azure
 	DialectOpenAI     Dialect = "openai"
 	DialectAzure      Dialect = "azure" // the v1 endpoint
 	DialectGroq       Dialect = "groq"
-	DialectOpenRouter Dialect = "openrouter" // takes a budget of reasoning, and wants reasoning_details back
-	DialectDeepSeek   Dialect = "deepseek"   // wants reasoning_content back where there were calls
+	DialectOpenRouter Dialect = "openrouter" // accepts a budget of reasoning, and requires reasoning_details back
+	DialectDeepSeek   Dialect = "deepseek"   // requires reasoning_content back for turns with calls
 	DialectZAI        Dialect = "zai"        // as DeepSeek
 	DialectXAI        Dialect = "xai"
 	DialectMistral    Dialect = "mistral"
 	DialectLlamaCpp   Dialect = "llamacpp"
 	DialectOllama     Dialect = "ollama"
 	DialectVLLM       Dialect = "vllm"
-	DialectCompatible Dialect = "compatible" // another one: what most servers take
+	DialectCompatible Dialect = "compatible" // any other server: the form that most servers accept
 )
 
 // dialectAuto goes by the host of the base URL.
@@ -175,7 +175,7 @@ func (k kin) choose(c *chatRequest, choice model.ToolChoice) error {
 		case model.ToolNone:
 			c.Tools = nil
 		case model.ToolRequired, model.ToolNamed:
-			return invalid(fmt.Sprintf(`tool choice %q has no form in this API, which knows "auto" alone`, mode))
+			return invalid(fmt.Sprintf(`tool choice %q is not supported by this API, which has only "auto"`, mode))
 		}
 		return nil
 	}

@@ -136,10 +136,10 @@ func TestWhatDialectsTake(t *testing.T) {
 		{"levels with llama.cpp", DialectLlamaCpp, effort(model.EffortLow), `{"model":"m","messages":null,"chat_template_kwargs":{"reasoning_effort":"low"},` + end},
 		{"levels with OpenRouter", DialectOpenRouter, effort(model.EffortHigh), `{"model":"m","messages":null,"reasoning":{"effort":"high"},` + end},
 		{"a budget with OpenRouter", DialectOpenRouter, effort(model.EffortBudget(2000)), `{"model":"m","messages":null,"reasoning":{"max_tokens":2000},` + end},
-		{"a budget with another", DialectVLLM, effort(model.EffortBudget(2000)), `!openai: reasoning effort "budget:2000" has no form in this API, which has levels`},
+		{"a budget with another", DialectVLLM, effort(model.EffortBudget(2000)), `!openai: reasoning effort "budget:2000" is not supported by this API, which has levels`},
 		{"no tools with Z.ai", DialectZAI, choice(model.ToolNone, ""), `{"model":"m","messages":null,"stream":true}`},
-		{"a forced call with Z.ai", DialectZAI, choice(model.ToolRequired, ""), `!openai: tool choice "required" has no form in this API, which knows "auto" alone`},
-		{"a forced tool with Z.ai", DialectZAI, choice(model.ToolNamed, "add"), `!openai: tool choice "tool" has no form in this API, which knows "auto" alone`},
+		{"a forced call with Z.ai", DialectZAI, choice(model.ToolRequired, ""), `!openai: tool choice "required" is not supported by this API, which has only "auto"`},
+		{"a forced tool with Z.ai", DialectZAI, choice(model.ToolNamed, "add"), `!openai: tool choice "tool" is not supported by this API, which has only "auto"`},
 		{"a tool with Mistral", DialectMistral, choice(model.ToolNone, ""), `{"model":"m","messages":null,` + toolsAdd + `,` + toolsNow + `],"tool_choice":"none","stream":true}`},
 		{"a tool with llama.cpp that is not there", DialectLlamaCpp, choice(model.ToolNamed, "gone"), `!openai: tool choice names "gone", which the request does not have`},
 		{"options", DialectCompatible, model.Request{Model: "m", ProviderOptions: json.RawMessage(`{"seed": 7, "parallel_tool_calls": false, "reasoning_effort": "minimal"}`)},
@@ -148,7 +148,7 @@ func TestWhatDialectsTake(t *testing.T) {
 		{"an option that is set", DialectCompatible, model.Request{Model: "m", ReasoningEffort: model.EffortLow, ProviderOptions: json.RawMessage(`{"reasoning_effort":"minimal"}`)},
 			"!openai: provider_options.reasoning_effort is set by the adapter and cannot be given"},
 		{"a name", DialectCompatible, model.Request{Model: "m", Tools: []model.ToolDefinition{{Name: strings.Repeat("a", 65)}}},
-			`!openai: tool name "` + strings.Repeat("a", 61) + `..." has no form in this API, want 1 to 64 of A-Z a-z 0-9 _ -`},
+			`!openai: tool name "` + strings.Repeat("a", 61) + `..." is not supported by this API, want 1 to 64 of A-Z a-z 0-9 _ -`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

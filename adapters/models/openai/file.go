@@ -68,7 +68,7 @@ var audioFormats = map[string]string{
 func encodeFile(b core.Block) (part chatPart, err error) {
 	kind, _, err := mime.ParseMediaType(b.MediaType)
 	if err != nil {
-		return part, invalid(fmt.Sprintf("a file of media type %q, which is none", core.Excerpt(b.MediaType)))
+		return part, invalid(fmt.Sprintf("a file of media type %q, want TYPE/SUBTYPE", core.Excerpt(b.MediaType)))
 	}
 	encoded := base64.StdEncoding.EncodeToString(b.Data)
 	format, sound := audioFormats[kind]
@@ -80,7 +80,7 @@ func encodeFile(b core.Block) (part chatPart, err error) {
 		}
 		return chatPart{Type: "image_url", Image: &chatImage{address}}, nil
 	case b.URL != "":
-		return part, invalid(fmt.Sprintf("a file of media type %s by its URL has no form in this API, its bytes have; images alone may be URLs", kind))
+		return part, invalid(fmt.Sprintf("a file of media type %s by its URL is not supported by this API, which accepts URLs of images only", kind))
 	case sound:
 		return chatPart{Type: "input_audio", Audio: &chatAudio{encoded, format}}, nil
 	case strings.HasPrefix(kind, "text/"), kind == "application/json":
@@ -88,5 +88,5 @@ func encodeFile(b core.Block) (part chatPart, err error) {
 	case kind == "application/pdf":
 		return chatPart{Type: "file", File: &chatFile{cmp.Or(b.Filename, "document.pdf"), "data:" + kind + ";base64," + encoded}}, nil
 	}
-	return part, invalid(fmt.Sprintf("a file of media type %s has no form in this API, which takes images, PDF, text, WAV and MP3", kind))
+	return part, invalid(fmt.Sprintf("a file of media type %s is not supported by this API, which accepts images, PDF, text, WAV and MP3", kind))
 }

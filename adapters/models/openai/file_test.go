@@ -28,8 +28,8 @@ func TestFilesInARequest(t *testing.T) {
 		{"other sound", file("audio/mpeg", "", "abc"), `{"type":"input_audio","input_audio":{"data":"YWJj","format":"mp3"}}`, ""},
 		{"text", file("text/plain; charset=utf-8", "a.txt", "abc"), `{"type":"text","text":"a.txt:\nabc"}`, ""},
 		{"JSON", file("application/json", "", "{}"), `{"type":"text","text":"text:\n{}"}`, ""},
-		{"what it does not take", file("video/mp4", "", "abc"), "", "openai: a file of media type video/mp4 has no form in this API, which takes images, PDF, text, WAV and MP3"},
-		{"a document elsewhere", link("application/pdf"), "", "openai: a file of media type application/pdf by its URL has no form in this API, its bytes have; images alone may be URLs"},
+		{"what it does not take", file("video/mp4", "", "abc"), "", "openai: a file of media type video/mp4 is not supported by this API, which accepts images, PDF, text, WAV and MP3"},
+		{"a document elsewhere", link("application/pdf"), "", "openai: a file of media type application/pdf by its URL is not supported by this API, which accepts URLs of images only"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

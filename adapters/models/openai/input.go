@@ -123,7 +123,7 @@ func inputContent(m core.Message) (any, error) {
 func inputFile(b core.Block) (part inputPart, err error) {
 	kind, _, err := mime.ParseMediaType(b.MediaType)
 	if err != nil {
-		return part, invalid(fmt.Sprintf("a file of media type %q, which is none", core.Excerpt(b.MediaType)))
+		return part, invalid(fmt.Sprintf("a file of media type %q, want TYPE/SUBTYPE", core.Excerpt(b.MediaType)))
 	}
 	data := "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(b.Data)
 	switch {
@@ -136,7 +136,7 @@ func inputFile(b core.Block) (part inputPart, err error) {
 	case b.URL == "" && (strings.HasPrefix(kind, "text/") || kind == "application/json"):
 		return inputPart{Type: "input_text", Text: cmp.Or(b.Filename, "text") + ":\n" + string(b.Data)}, nil
 	}
-	return part, invalid(fmt.Sprintf("a file of media type %s has no form in this API, which takes images, PDF and the bytes of text", kind))
+	return part, invalid(fmt.Sprintf("a file of media type %s is not supported by this API, which accepts images, PDF and the bytes of text", kind))
 }
 
 // reasoningItem is a reasoning item as it goes back: what only the server's own store

@@ -77,7 +77,7 @@ func levelOf(name string, effort model.Effort, levels map[model.Effort]string, g
 	}
 	level, known := levels[effort]
 	if !known {
-		return "", invalid(fmt.Sprintf("reasoning effort %q has no form in this API, which has levels", core.Excerpt(string(effort))))
+		return "", invalid(fmt.Sprintf("reasoning effort %q is not supported by this API, which has levels", core.Excerpt(string(effort))))
 	}
 	return level, nil
 }

@@ -21,9 +21,10 @@ type chatProvider struct {
 	header   func(http.Header, secret.String) // sets the credentials
 }
 
-// New checks the options and returns a model, safe for concurrent use, which implements
-// [model.Checker] too: over the Responses API if the dialect is [DialectResponses], else over
-// Chat Completions. It makes no request. The error names the option that is wrong.
+// New checks the options and returns a model, safe for concurrent use, which also
+// implements [model.Checker]: over the Responses API if the dialect is
+// [DialectResponses], otherwise over Chat Completions. It makes no request. The error
+// names the wrong option.
 func New(options Options) (model.Model, error) {
 	if options.Dialect == DialectResponses {
 		return wire.Made(openResponses(options))

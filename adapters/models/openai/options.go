@@ -20,28 +20,28 @@ const defaultBaseURL = "https://api.openai.com/v1"
 type Options struct {
 	// APIKey is sent as a bearer token. Empty: none, for local servers.
 	APIKey string `json:"-"`
-	// Key, if not nil, is asked for the key of each request instead; of a server that
-	// refuses it with 401 once more, and if it is another then, the request is made again.
+	// Key, if not nil, is called for the key of each request, in place of APIKey. If the
+	// server refuses the key with 401, Key is called once more; if it returns another
+	// key, the request is repeated.
 	Key secret.Source `json:"-"`
-	// BaseURL is the http or https URL before /chat/completions or /responses; a
-	// trailing slash is tolerated. Empty: where servers of the dialect listen, without one
-	// https://api.openai.com/v1; azure and compatible have no such place.
+	// BaseURL is the http or https URL before /chat/completions or /responses; a trailing
+	// slash is allowed. Default: the address of the dialect's servers, without a dialect
+	// https://api.openai.com/v1. The dialects azure and compatible have no default.
 	BaseURL string
 	// Organization is sent as OpenAI-Organization unless empty.
 	Organization string
-	// Dialect is which server or API it is. Empty: Chat Completions as the host of BaseURL
-	// says.
+	// Dialect is the kind of server or API. Default: Chat Completions, with the dialect
+	// of the host of BaseURL.
 	Dialect Dialect
-	// ReasoningSummary asks the Responses API for the text of the model's reasoning: auto,
-	// concise or detailed. Empty: there is none to show; OpenAI wants an organization to be
-	// verified for it. Chat Completions has no such thing.
+	// ReasoningSummary asks the Responses API for the text of the model's reasoning:
+	// auto, concise or detailed. Empty: no text. OpenAI requires a verified organization
+	// for it. Chat Completions does not support it.
 	ReasoningSummary string
 	// IdleTimeout bounds the wait for the headers of a response and every wait for its
-	// next bytes, comments included, of a request that has no time of its own.
-	// 0: 60 s.
+	// next bytes, comments included, unless the request has a timeout. Default 60 s.
 	IdleTimeout time.Duration
-	// HTTPClient makes the requests; it should have no Timeout, which would cut
-	// long turns. Nil: one of its own that follows no redirects.
+	// HTTPClient makes the requests; it should have no Timeout, which would end long
+	// turns. Default: a client that follows no redirects.
 	HTTPClient *http.Client `json:"-"`
 }
 
@@ -59,7 +59,7 @@ func (o Options) base() (*url.URL, error) {
 	switch o.Dialect {
 	case DialectAzure, DialectCompatible:
 		if o.BaseURL == "" {
-			return nil, core.Errorf(core.CodeInvalid, "openai: servers of the dialect %q listen at no address of their own, want a base URL", o.Dialect)
+			return nil, core.Errorf(core.CodeInvalid, "openai: servers of the dialect %q have no default address, want a base URL", o.Dialect)
 		}
 	}
 	return wire.BaseURL(name, cmp.Or(o.BaseURL, kins[o.Dialect].baseURL, defaultBaseURL))

@@ -132,7 +132,7 @@ func TestRequestsWithoutAWireForm(t *testing.T) {
 		want    string
 	}{
 		{"no model", model.Request{}, "openai: the request names no model"},
-		{"a budget of reasoning", model.Request{Model: "m", ReasoningEffort: model.EffortBudget(1000)}, `openai: reasoning effort "budget:1000" has no form in this API, which has levels`},
+		{"a budget of reasoning", model.Request{Model: "m", ReasoningEffort: model.EffortBudget(1000)}, `openai: reasoning effort "budget:1000" is not supported by this API, which has levels`},
 		{"unknown role", model.Request{Model: "m", Messages: []core.Message{{ID: "7", Role: "critic"}}}, `openai: message "7" has the role "critic"`},
 		{"no result", model.Request{Model: "m", Messages: []core.Message{{ID: "7", Role: core.RoleTool}}}, `openai: tool message "7" has no result`},
 		{"bad schema", model.Request{Model: "m", Tools: []model.ToolDefinition{{Name: "t", Parameters: json.RawMessage(`{`)}}},

@@ -112,7 +112,7 @@ func (m *responsesProvider) encode(request model.Request) ([]byte, error) {
 	case request.Model == "":
 		return nil, invalid("the request names no model")
 	case len(request.StopSequences) > 0:
-		return nil, invalid("stop sequences have no form in the Responses API")
+		return nil, invalid("stop sequences are not supported by the Responses API")
 	}
 	if err := checkTools(request.Tools); err != nil {
 		return nil, err

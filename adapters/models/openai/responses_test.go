@@ -141,19 +141,19 @@ func TestResponsesRequestsWithoutAWireForm(t *testing.T) {
 		want    string
 	}{
 		{"no model", model.Request{}, "openai: the request names no model"},
-		{"stop sequences", model.Request{Model: "m", StopSequences: []string{"x"}}, "openai: stop sequences have no form in the Responses API"},
-		{"a budget of reasoning", model.Request{Model: "m", ReasoningEffort: model.EffortBudget(1000)}, `openai: reasoning effort "budget:1000" has no form in this API, which has levels`},
+		{"stop sequences", model.Request{Model: "m", StopSequences: []string{"x"}}, "openai: stop sequences are not supported by the Responses API"},
+		{"a budget of reasoning", model.Request{Model: "m", ReasoningEffort: model.EffortBudget(1000)}, `openai: reasoning effort "budget:1000" is not supported by this API, which has levels`},
 		{"a level that the model has not", model.Request{Model: "gpt-5-mini", ReasoningEffort: model.EffortNone}, `openai: reasoning_effort is "none", the model "gpt-5-mini" takes "low", "medium", "high", "max"`},
-		{"a tool's name", model.Request{Model: "m", Tools: []model.ToolDefinition{{Name: "a.b"}}}, `openai: tool name "a.b" has no form in this API, want 1 to 64 of A-Z a-z 0-9 _ -`},
+		{"a tool's name", model.Request{Model: "m", Tools: []model.ToolDefinition{{Name: "a.b"}}}, `openai: tool name "a.b" is not supported by this API, want 1 to 64 of A-Z a-z 0-9 _ -`},
 		{"a schema", model.Request{Model: "m", Tools: []model.ToolDefinition{{Name: "a", Parameters: json.RawMessage(`true`)}}}, `openai: the parameters of tool "a" are true, want a JSON Schema object`},
 		{"an option that is ours", model.Request{Model: "m", ProviderOptions: json.RawMessage(`{"store":true}`)}, "openai: provider_options.store is set by the adapter and cannot be given"},
 		{"an option that is ours in other requests", model.Request{Model: "m", ProviderOptions: json.RawMessage(`{"temperature":1}`)}, "openai: provider_options.temperature is set by the adapter and cannot be given"},
 		{"a result without a call", model.Request{Model: "m", Messages: []core.Message{{ID: "7", Role: core.RoleTool, ToolResult: &core.ToolResult{CallID: "x"}}}},
 			`openai: tool message "7" has the result of call "x", which the turn before it does not have open`},
 		{"unknown role", model.Request{Model: "m", Messages: []core.Message{{ID: "7", Role: "critic"}}}, `openai: message "7" has the role "critic"`},
-		{"sound", model.Request{Model: "m", Messages: file("audio/wav", "")}, "openai: a file of media type audio/wav has no form in this API, which takes images, PDF and the bytes of text"},
-		{"text elsewhere", model.Request{Model: "m", Messages: file("text/plain", "https://x/y")}, "openai: a file of media type text/plain has no form in this API, which takes images, PDF and the bytes of text"},
-		{"no media type", model.Request{Model: "m", Messages: file("a b", "")}, `openai: a file of media type "a b", which is none`},
+		{"sound", model.Request{Model: "m", Messages: file("audio/wav", "")}, "openai: a file of media type audio/wav is not supported by this API, which accepts images, PDF and the bytes of text"},
+		{"text elsewhere", model.Request{Model: "m", Messages: file("text/plain", "https://x/y")}, "openai: a file of media type text/plain is not supported by this API, which accepts images, PDF and the bytes of text"},
+		{"no media type", model.Request{Model: "m", Messages: file("a b", "")}, `openai: a file of media type "a b", want TYPE/SUBTYPE`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -260,7 +260,7 @@ var responseStreams = []struct {
 		`{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","id":"rs_1","summary":[]}}`,
 		`{"type":"response.output_text.delta","output_index":1,"delta":"a"}`, completed),
 		[]string{"reasoning hm", "text a", "stop end_turn"}},
-	{"arguments of nothing", data(`{"type":"response.function_call_arguments.delta","output_index":4,"delta":"{"}`), []string{"error arguments of item 4, which is no call"}},
+	{"arguments of nothing", data(`{"type":"response.function_call_arguments.delta","output_index":4,"delta":"{"}`), []string{"error arguments of item 4, which is not a call"}},
 	{"a call without a name", data(`{"type":"response.output_item.added","output_index":4,"item":{"type":"function_call","id":"x"}}`), []string{"error the call of item 4 has no name"}},
 	{"refusal", data(`{"type":"response.refusal.delta","delta":"No."}`, completed), []string{"text No.", "stop content_filter"}},
 	{"limit", data(`{"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}}`), []string{"stop max_tokens"}},

@@ -117,7 +117,7 @@ func (t *responseTurn) add(e *responseEvent) error {
 	case "response.function_call_arguments.delta", "response.function_call_arguments.done":
 		i := t.find(e.OutputIndex, e.ItemID)
 		if i < 0 {
-			return fmt.Errorf("arguments of item %d, which is no call", e.OutputIndex)
+			return fmt.Errorf("arguments of item %d, which is not a call", e.OutputIndex)
 		}
 		if e.Type == "response.function_call_arguments.done" {
 			return t.whole(i, string(e.Arguments))

@@ -14,10 +14,10 @@ import (
 // patience is how long credentials may take.
 const patience = 2 * time.Second
 
-// Load reads the shared files and the environment, and asks for credentials once, so
-// that a mistake shows at the start: within two seconds, since it does not look for the
-// metadata of an instance, which a laptop has not. Where AWS_BEARER_TOKEN_BEDROCK is
-// set no others are asked for. The error says what can be set.
+// Load reads the shared files and the environment, and asks for credentials once, so that
+// a mistake is reported at start, within two seconds: Load does not try the metadata of
+// an instance, which a laptop lacks. If AWS_BEARER_TOKEN_BEDROCK is set, Load asks for no
+// other credentials. The error lists the variables to set.
 func Load(ctx context.Context) (awsenv.Config, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -33,7 +33,7 @@ func Load(ctx context.Context) (awsenv.Config, error) {
 		return account, nil
 	}
 	if _, err := found.Credentials.Retrieve(ctx); err != nil {
-		return awsenv.Config{}, core.Errorf(core.CodeInvalid, "AWS has no credentials: name a profile in AWS_PROFILE (of SSO behind `aws sso login`), or set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: %w", err)
+		return awsenv.Config{}, core.Errorf(core.CodeInvalid, "AWS has no credentials: name a profile in AWS_PROFILE (for SSO, run `aws sso login` first), or set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: %w", err)
 	}
 	return account, nil
 }

@@ -64,7 +64,7 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 		variables []string
 		want      string
 	}{
-		{"no credentials", []string{"AWS_REGION", "us-east-1"}, "AWS has no credentials: name a profile in AWS_PROFILE (of SSO behind `aws sso login`), or set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: "},
+		{"no credentials", []string{"AWS_REGION", "us-east-1"}, "AWS has no credentials: name a profile in AWS_PROFILE (for SSO, run `aws sso login` first), or set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: "},
 		{"no region", []string{"AWS_ACCESS_KEY_ID", "k", "AWS_SECRET_ACCESS_KEY", "s"}, "AWS has no region: set AWS_REGION, or region in the profile"},
 		{"no such profile", []string{"AWS_PROFILE", "nobody", "AWS_REGION", "us-east-1"}, "AWS configuration: failed to get shared config profile, nobody"},
 	}

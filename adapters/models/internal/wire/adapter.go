@@ -7,8 +7,8 @@ import (
 	"github.com/reveille-run/reveille/core/strict"
 )
 
-// DecodeOptions reads the options of a provider that is data, strictly. Nil options
-// change nothing.
+// DecodeOptions reads the options of a provider that is data, strictly. Nil options leave
+// into unchanged.
 func DecodeOptions(options json.RawMessage, into any) error {
 	if len(options) == 0 {
 		return nil

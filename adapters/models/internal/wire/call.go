@@ -8,18 +8,18 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// IDs are the ids of one message on the wire.
+// IDs are the ids of one message in a request.
 type IDs struct {
 	Calls  []string // of its tool calls, in order
-	Result string   // of the call that it is the result of
+	Result string   // of the call that the message has the result of
 }
 
-// CallIDs returns the ids on the wire of each message's calls and result: c<n>_<i>, n
-// the place of the turn among the messages, from 0, and i the call's in the turn. What a
-// provider called them is not sent: ids of other providers may be missing, repeat, or
-// have characters that this one refuses. A result belongs to a call of the last turn
-// before it; one without such a call, or a second one, is a *model.Error of KindInvalid
-// that names it.
+// CallIDs returns the ids in a request of each message's calls and result: c<n>_<i>,
+// where n is the place of the turn among the messages and i the call's place in the turn,
+// both from 0. The ids of the provider are not sent: ids of other providers may be
+// missing, repeat, or have characters that this one refuses. A result belongs to a call
+// of the last turn before it. A result without such a call, or a second one, is a
+// *model.Error of KindInvalid that names it.
 func CallIDs(adapter string, messages []core.Message) ([]IDs, error) {
 	ids := make([]IDs, len(messages))
 	var open []core.ToolCall // of the last turn
@@ -50,12 +50,12 @@ func CallIDs(adapter string, messages []core.Message) ([]IDs, error) {
 	return ids, nil
 }
 
-// ArgumentObject returns the arguments of a stored call as an object, since APIs take
-// nothing else: those that take text as well hand it to servers that parse it, and refuse
-// every later request of a thread where it is no object. Text that was no JSON, which is
-// stored as a JSON string, stands under "invalid_arguments", so that the model reads what
-// it wrote beside the result that says what was wrong with it. The bytes of an object are
-// not changed.
+// ArgumentObject returns the arguments of a stored call as an object, since APIs accept
+// nothing else: some accept text, but pass it to servers that parse it, and these refuse
+// every later request of a thread if it is not an object. Malformed arguments are stored
+// as a JSON string. They become the member "invalid_arguments", so that the model reads
+// its own text next to the result that explains the error. The bytes of an object are not
+// changed.
 func ArgumentObject(raw json.RawMessage) json.RawMessage {
 	if IsObject(raw) {
 		return raw

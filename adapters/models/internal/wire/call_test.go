@@ -124,10 +124,10 @@ func TestToolsAreChecked(t *testing.T) {
 	}{
 		{"plain", model.ToolDefinition{Name: "a-B", Parameters: json.RawMessage(` {"type":"object"}`)}, ""},
 		{"no parameters", model.ToolDefinition{Name: "_9z"}, ""},
-		{"no name", model.ToolDefinition{}, `a: tool name "" has no form in this API, want letters`},
-		{"too long", model.ToolDefinition{Name: "abcd"}, `a: tool name "abcd" has no form in this API, want letters`},
-		{"a dot", model.ToolDefinition{Name: "a.b"}, `a: tool name "a.b" has no form in this API, want letters`},
-		{"a letter of another script", model.ToolDefinition{Name: "é"}, `a: tool name "é" has no form in this API, want letters`},
+		{"no name", model.ToolDefinition{}, `a: tool name "" is not supported by this API, want letters`},
+		{"too long", model.ToolDefinition{Name: "abcd"}, `a: tool name "abcd" is not supported by this API, want letters`},
+		{"a dot", model.ToolDefinition{Name: "a.b"}, `a: tool name "a.b" is not supported by this API, want letters`},
+		{"a letter of another script", model.ToolDefinition{Name: "é"}, `a: tool name "é" is not supported by this API, want letters`},
 		{"parameters that are no object", model.ToolDefinition{Name: "a", Parameters: json.RawMessage(`true`)}, `a: the parameters of tool "a" are true, want a JSON Schema object`},
 		{"parameters that are cut", model.ToolDefinition{Name: "a", Parameters: json.RawMessage(`{`)}, `a: the parameters of tool "a" are {, want a JSON Schema object`},
 	}

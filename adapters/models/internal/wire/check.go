@@ -15,8 +15,8 @@ import (
 	"github.com/reveille-run/reveille/core/secret"
 )
 
-// BaseURL reads the option that says where a provider listens. The error, which has the
-// code invalid and begins with the adapter's name, never shows a password.
+// BaseURL reads the option for the address of a provider. The error, which has the code
+// invalid and begins with the adapter's name, never shows a password.
 func BaseURL(adapter, text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
@@ -30,9 +30,9 @@ func BaseURL(adapter, text string) (*url.URL, error) {
 	return u, nil
 }
 
-// Source returns where an adapter's keys come from: key, or source if that is not nil.
-// Both are an error with code invalid, and so is a key that no header can carry. Neither:
-// requests have no key.
+// Source returns the source of an adapter's keys: key, or source if it is not nil. If
+// both are set, or no header can carry the key, the error has the code invalid. If
+// neither is set, requests have no key.
 func Source(adapter, key string, source secret.Source) (secret.Source, error) {
 	if source != nil {
 		if key != "" {
@@ -47,8 +47,8 @@ func Source(adapter, key string, source secret.Source) (secret.Source, error) {
 	return func(context.Context, secret.String) (secret.String, error) { return value, nil }, nil
 }
 
-// CheckHeader returns an error with code invalid for an option that no header can carry.
-// It never quotes the value.
+// CheckHeader returns an error with code invalid if no header can carry the option. It
+// never quotes the value.
 func CheckHeader(adapter, option, value string) error {
 	if carried(value) {
 		return nil
@@ -64,14 +64,14 @@ func CheckIdle(adapter string, timeout time.Duration) error {
 	return nil
 }
 
-// Invalid returns the error of a request that has no form in an adapter's protocol: a
+// Invalid returns the error for a request that an adapter's protocol cannot express: a
 // *model.Error of KindInvalid.
 func Invalid(adapter, message string) error {
 	return &model.Error{Kind: model.KindInvalid, Message: adapter + ": " + message}
 }
 
-// Refused returns err, of encoding a request without messages, as model.Checker returns
-// it: with the code invalid. Nil stays nil.
+// Refused returns err, an error of encoding a request without messages, as model.Checker
+// returns it: with the code invalid. Nil stays nil.
 func Refused(err error) error {
 	var e *model.Error
 	if errors.As(err, &e) {
@@ -86,12 +86,12 @@ func IsObject(text json.RawMessage) bool {
 }
 
 // CheckTools returns the error of the first tool that a request cannot have: name refuses
-// its name, of which allowed says what may stand there, or its parameters, where it has
-// some, are no JSON object.
+// its name, for which allowed lists the valid characters, or its parameters are not a
+// JSON object.
 func CheckTools(adapter string, tools []model.ToolDefinition, name func(string) bool, allowed string) error {
 	for _, tool := range tools {
 		if !name(tool.Name) {
-			return Invalid(adapter, "tool name "+quoted(tool.Name)+" has no form in this API, want "+allowed)
+			return Invalid(adapter, "tool name "+quoted(tool.Name)+" is not supported by this API, want "+allowed)
 		}
 		if len(tool.Parameters) > 0 && !IsObject(tool.Parameters) {
 			return Invalid(adapter, "the parameters of tool "+quoted(tool.Name)+" are "+core.Excerpt(string(tool.Parameters))+", want a JSON Schema object")
@@ -110,9 +110,9 @@ func PlainName(name string, limit int) bool {
 	return len(name) >= 1 && len(name) <= limit
 }
 
-// MadePlain returns the name of a call as a provider takes it that wants [PlainName] of
-// names: _ stands for what it refuses, and what is too long is cut. A model may have made
-// the name up, and every later request of its thread would be refused for it.
+// MadePlain returns the name of a call for a provider that requires [PlainName] of names:
+// _ replaces other characters, and a longer name is truncated. A model may have invented
+// the name, and the provider would refuse every later request of its thread.
 func MadePlain(name string, limit int) string {
 	name = strings.Map(func(c rune) rune {
 		if !plain(c) {

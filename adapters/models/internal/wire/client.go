@@ -17,35 +17,35 @@ import (
 	"github.com/reveille-run/reveille/core/secret"
 )
 
-// DefaultIdleTimeout is how long a stream may say nothing.
+// DefaultIdleTimeout is the longest time without data in a stream.
 const DefaultIdleTimeout = 60 * time.Second
 
 // Client makes the requests of one adapter. It is safe for concurrent use once its
 // fields are set. Name and Parse are required.
 type Client struct {
 	Name  string        // of the adapter; every error begins with it
-	HTTP  *http.Client  // without a Timeout, which would cut long turns; nil: [DefaultHTTP]
+	HTTP  *http.Client  // without a Timeout, which would end long turns; nil: [DefaultHTTP]
 	Idle  time.Duration // bounds every wait for the headers and for the next bytes; 0: [DefaultIdleTimeout]
-	Key   secret.Source // asked for each request's key; nil: requests have none
+	Key   secret.Source // called for each request's key; nil: requests have none
 	Parse Parse         // reads the body of a refusal
 }
 
-// Parse reads the body of a refusal with a status, in the provider's form; found is
-// false where it has another, and the failure's message is the body's text then. The
-// client sets what it leaves out: Status, RequestID and RetryAfter.
+// Parse reads the body of a refusal with a status, in the provider's form. If the body
+// has another form, found is false, and the failure's message is the body's text. The
+// client sets the fields that Parse does not set: Status, RequestID and RetryAfter.
 type Parse func(status int, body []byte) (f Failure, found bool)
 
 // Post is one request.
 type Post struct {
 	URL    string
 	Body   []byte                           // JSON
-	Header func(http.Header, secret.String) // sets credentials and what else is the provider's own; nil: nothing
+	Header func(http.Header, secret.String) // sets credentials and other headers of the provider; nil: none
 	Idle   time.Duration                    // 0: the client's
 }
 
 // DefaultHTTP returns a client that follows no redirects, which could carry a key
-// elsewhere. It has no timeout for the response headers, of which [Client.Stream] takes
-// care: a request may say a longer one than any that would be set here.
+// elsewhere. It has no timeout for the response headers, which [Client.Stream] limits
+// itself: a request may set a longer timeout than a client could.
 func DefaultHTTP() *http.Client {
 	return &http.Client{
 		Transport:     http.DefaultTransport.(*http.Transport).Clone(),
@@ -65,16 +65,16 @@ func New(c Client) *Client {
 	return &c
 }
 
-// Failed is the stream of an inference that cannot be asked for.
+// Failed is the stream of an inference whose request cannot be made.
 func Failed(err error) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) { yield(model.Delta{}, err) }
 }
 
 // Stream posts and yields the deltas of the response, DeltaStop last. begin makes the
-// turn that reads it. The idle timeout bounds the wait for the headers, which some servers
-// hold back until the first token, as it does every wait behind them. A failure of the
-// provider or of the way to it is a *model.Error; when ctx ends, the error wraps ctx.Err()
-// instead. Breaking out of the loop closes the connection.
+// turn that reads it. The idle timeout bounds the wait for the headers, which some
+// servers delay until the first token, and each later wait for data. A failure of the
+// provider or of the connection is a *model.Error; when ctx ends, the error wraps
+// ctx.Err() instead. Breaking out of the loop closes the connection.
 func (c *Client) Stream(ctx context.Context, post Post, begin func() Turn) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		err := c.infer(ctx, post, begin(), func(d model.Delta) bool { return yield(d, nil) })

@@ -17,7 +17,7 @@ var errLineTooLong = core.Errorf(core.CodeTooLarge, "a line of the stream is lon
 
 // Event is one server-sent event that has data.
 type Event struct {
-	Name string // "" or what the event line says
+	Name string // "" or the event line's value
 	Data []byte // without the space around it; valid until the next event
 }
 

@@ -22,13 +22,13 @@ const (
 	maxRetryAfter   = 24 * time.Hour // a longer one is a mistake
 )
 
-// Failure is what a provider said went wrong, or what went wrong on the way to it.
+// Failure is an error that a provider reported, or an error of the connection to it.
 type Failure struct {
 	Kind       model.ErrorKind // empty: [KindOf] the status and the message
-	Status     int             // HTTP status, or the one that an error in a stream names; 0: none
-	Message    string          // as it was said, of any length: it is shortened and the key removed
+	Status     int             // HTTP status, or the status in an error of a stream; 0: none
+	Message    string          // the provider's text, of any length: it is shortened and the key removed
 	RequestID  string          // by which the provider finds the request; may be empty
-	RetryAfter time.Duration   // as the provider asked; 0: it did not
+	RetryAfter time.Duration   // as the provider asked; 0: it did not ask
 }
 
 // Error implements error.
@@ -56,8 +56,8 @@ func redacted(text string, key secret.String) string {
 	return strings.ReplaceAll(text, key.Reveal(), "***")
 }
 
-// KindOf classes a failure by its HTTP status, 0 for an error in a stream that has none,
-// and by what its message says where the status leaves it open.
+// KindOf classifies a failure by its HTTP status, 0 for an error in a stream without a
+// status, and by its message if the status is ambiguous.
 func KindOf(status int, message string) model.ErrorKind {
 	said := Said(message)
 	switch status {
@@ -108,8 +108,8 @@ var (
 	filterPhrases = []string{"content filter", "content_filter", "content policy", "content management policy", "safety system", "flagged"}
 )
 
-// Said classes a message of a provider that sends no code: KindFiltered, KindOverflow,
-// or empty for any other.
+// Said classifies the message of a provider that sends no code: KindFiltered,
+// KindOverflow, or empty for any other.
 func Said(message string) model.ErrorKind {
 	message = strings.ToLower(message)
 	has := func(phrase string) bool { return strings.Contains(message, phrase) }
@@ -127,8 +127,8 @@ func requestID(h http.Header) string {
 	return cmp.Or(h.Get("X-Request-Id"), h.Get("Request-Id"))
 }
 
-// RetryAfter reads how long a server asks to wait: retry-after-ms, or
-// Retry-After in seconds or as a date, 24 h at most. 0: it does not ask.
+// RetryAfter reads the wait that a server asks for: retry-after-ms, or Retry-After in
+// seconds or as a date, 24 h at most. 0: it does not ask.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	text := h.Get("Retry-After")
 	for _, form := range []struct {

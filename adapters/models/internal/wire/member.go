@@ -10,7 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Encode returns value as JSON with < > and & as they are, without a line end.
+// Encode returns value as JSON with unescaped < > and &, without a line end.
 func Encode(adapter string, value any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -22,10 +22,10 @@ func Encode(adapter string, value any) ([]byte, error) {
 }
 
 // AddOptions returns body, an encoded request, with the members of options, a JSON object
-// (model.Request.ProviderOptions), behind its own: sorted by name and without space, so
-// that the same options make the same bytes. A member that body has, or that is reserved
-// because the adapter sets it in other requests, is a *model.Error of KindInvalid that
-// names it, and so is what is no object. Empty options add nothing.
+// (model.Request.ProviderOptions), after its own. They are sorted by name and without
+// spaces, so that the same options make the same bytes. It returns a *model.Error of
+// KindInvalid if options is not an object, or names a member that body has, or one that
+// is reserved because the adapter sets it in other requests. Empty options add nothing.
 func AddOptions(adapter string, body []byte, options json.RawMessage, reserved ...string) ([]byte, error) {
 	if len(options) == 0 {
 		return body, nil

@@ -12,7 +12,7 @@ type Member struct {
 }
 
 // Members returns the members of an object in their order; ok is false for any other
-// JSON. Of schemas the order counts: a model writes its response in it.
+// JSON. The order matters in schemas: a model writes its response in it.
 func Members(object json.RawMessage) (members []Member, ok bool) {
 	d := json.NewDecoder(bytes.NewReader(object))
 	if start, err := d.Token(); err != nil || start != json.Delim('{') {

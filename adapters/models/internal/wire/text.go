@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// OneLine makes one line of text, of at most limit bytes; what is cut off ends in "...".
+// OneLine makes one line of text, of at most limit bytes; a truncated text ends in "...".
 func OneLine(text string, limit int) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
 	if len(text) <= limit {

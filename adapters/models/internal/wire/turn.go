@@ -11,23 +11,23 @@ import (
 
 // Turn makes deltas of the events of one stream.
 type Turn interface {
-	// Add takes an event that has data and returns its deltas, valid until the next
-	// call. last says that it was the protocol's own end: nothing is read after it. The
-	// error is a [Failure], what the provider said, or any other of an event that makes
-	// no sense, which counts as an interrupted stream.
+	// Add processes an event that has data and returns its deltas, valid until the next
+	// call. If last is true, the event was the protocol's own end: nothing is read after
+	// it. The error is a [Failure], which the provider reported, or any other error for
+	// an event that is not valid, which counts as an interrupted stream.
 	Add(e Event) (deltas []model.Delta, last bool, err error)
-	// Finished reports whether a stream may end here although its last event has not
-	// come: what could follow changes the usage at most.
+	// Finished reports whether a stream may end here although its last event is missing:
+	// the events that could follow change only the usage.
 	Finished() bool
-	// Stop returns why the turn stopped. It is called once, after an event that was the
-	// last or at the end of a finished stream. The error is as Add's.
+	// Stop returns the reason why the turn stopped. It is called once, after the last
+	// event or at the end of a finished stream. The error is as Add's.
 	Stop() (core.StopReason, error)
 }
 
 // Read reads one stream to its end and yields its deltas in order, DeltaStop last.
-// complete says that the stream reached its end; it is false, and there is no error, when
-// yield asked to stop. The error is a [Failure] or the turn's own; no adapter is named.
-// Adapters have it for their tests: [Client.Stream] calls it.
+// complete reports whether the stream reached its end; it is false, without an error, if
+// yield returned false. The error is a [Failure] or the turn's own; it names no adapter.
+// Adapters use Read in their tests: [Client.Stream] calls it.
 func Read(body io.Reader, turn Turn, yield func(model.Delta) bool) (complete bool, err error) {
 	events := newDecoder(body)
 	for {

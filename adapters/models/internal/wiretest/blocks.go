@@ -60,8 +60,8 @@ var converse = dialect{
 	written: func(b object) string { return text(b, "text") },
 }
 
-// CheckAnthropic checks a request of the Messages API. A choice may be forced beside
-// adaptive thinking, as models before 5.5 take it.
+// CheckAnthropic checks a request of the Messages API. A choice may be forced together
+// with adaptive thinking, as models before 5.5 allow it.
 func CheckAnthropic(body string) error {
 	o, err := decode(body)
 	if err != nil {
@@ -120,7 +120,7 @@ func (d dialect) check(messages []object, budgeted bool, marks int) error {
 			content = []object{{"type": "text", "text": s}}
 		}
 		if role != "user" && role != "assistant" || role == before || i == 0 && role != "user" {
-			return fmt.Errorf("%s has the role %q behind %q", at, role, before)
+			return fmt.Errorf("%s has the role %q after %q", at, role, before)
 		}
 		before = role
 		if len(content) == 0 {

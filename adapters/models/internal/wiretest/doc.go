@@ -1,24 +1,24 @@
-// Package wiretest plays model providers over HTTP for the tests of their adapters:
-// transcripts, sent byte by byte, with the failures that only a wire has.
+// Package wiretest simulates model providers over HTTP for the tests of their adapters.
+// It sends transcripts byte by byte, with the failures of a real connection.
 //
 // A transcript is a text file NAME.txt:
 //
-//	# Where it comes from.
+//	# The source of the transcript.
 //	200
 //	Content-Type: text/event-stream
 //
 //	data: {"text":"Hel"}
 //	@hang
 //
-// Lines of # come first; the first of them names the source. Then come the status,
-// headers, an empty line and the body as it is, but for these lines, which are not sent.
-// With the status 0 no headers come before the body.
+// Lines of # come first; the first of them names the source. Then follow the status,
+// headers, an empty line and the body. The status 0 sends no headers before the body.
+// These lines in the body are not sent:
 //
-//	@cut   the connection breaks off here
-//	@hang  nothing more comes until the client leaves
+//	@cut    the connection breaks here
+//	@hang   the server sends nothing more until the client disconnects
 //
-// and these words within it:
+// These words in it are replaced:
 //
-//	{{key}}       modeltest.Key, which servers like to quote
-//	{{x*900000}}  so many x
+//	{{key}}         modeltest.Key, which servers like to quote
+//	{{x*900000}}    so many x
 package wiretest

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Fake starts the fake providers of scripts/verify/clients/models, an npm package of others,
-// on a free port, and returns their base URL. They end with the test, or with their
-// input if the test is killed. folder is the way from the test's package to the top of
-// the repository.
+// Fake starts the fake providers of scripts/verify/clients/models, a third-party npm
+// package, on a free port, and returns their base URL. They end with the test, or with
+// their input if the test is killed. folder is the path from the test's package to the
+// root of the repository.
 func Fake(t *testing.T, folder string) string {
 	t.Helper()
 	folder = filepath.Join(folder, "scripts", "verify", "clients", "models")

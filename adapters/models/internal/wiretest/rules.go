@@ -15,7 +15,7 @@ type object = map[string]any
 func decode(body string) (object, error) {
 	var o object
 	if err := json.Unmarshal([]byte(body), &o); err != nil {
-		return nil, fmt.Errorf("the body is no JSON object: %w", err)
+		return nil, fmt.Errorf("the body is not a JSON object: %w", err)
 	}
 	return o, nil
 }
@@ -82,7 +82,7 @@ func (s *ids) closed(at string) error {
 func arguments(call object) error {
 	var read object
 	if err := json.Unmarshal([]byte(text(call, "arguments")), &read); err != nil || read == nil {
-		return fmt.Errorf("the arguments %v are no text of a JSON object", call["arguments"])
+		return fmt.Errorf("the arguments %v are not the text of a JSON object", call["arguments"])
 	}
 	return nil
 }
@@ -214,7 +214,7 @@ func CheckResponses(body string) error {
 	return calls.closed("the end")
 }
 
-// CheckGemini checks a request of generateContent. signed says that the model wants
+// CheckGemini checks a request of generateContent. If signed is true, the model requires
 // signatures on the calls of the current turn, as Gemini 3 does.
 func CheckGemini(signed bool) func(body string) error {
 	return func(body string) error {
@@ -236,7 +236,7 @@ func CheckGemini(signed bool) func(body string) error {
 			at := fmt.Sprintf("contents[%d]", i)
 			role, parts := text(c, "role"), objects(c["parts"])
 			if role == before || role != "user" && role != "model" || i == 0 && role != "user" {
-				return fmt.Errorf("%s has the role %q behind %q", at, role, before)
+				return fmt.Errorf("%s has the role %q after %q", at, role, before)
 			}
 			before = role
 			if len(parts) == 0 {
@@ -248,7 +248,7 @@ func CheckGemini(signed bool) func(body string) error {
 				case part["functionCall"] != nil:
 					call := inner(part, "functionCall")
 					if _, ok := call["args"].(object); call["args"] != nil && !ok {
-						return fmt.Errorf("%s.parts[%d]: arguments are no object", at, n)
+						return fmt.Errorf("%s.parts[%d]: arguments are not an object", at, n)
 					}
 					if signed && i > current && len(made) == 0 && text(part, "thoughtSignature") == "" {
 						return fmt.Errorf("%s.parts[%d]: function call is missing a thought_signature", at, n)
@@ -257,7 +257,7 @@ func CheckGemini(signed bool) func(body string) error {
 				case part["functionResponse"] != nil:
 					response := inner(part, "functionResponse")
 					if _, ok := response["response"].(object); !ok {
-						return fmt.Errorf("%s.parts[%d]: a response that is no object", at, n)
+						return fmt.Errorf("%s.parts[%d]: the response is not an object", at, n)
 					}
 					results = append(results, text(response, "name"))
 				case part["text"] != nil:

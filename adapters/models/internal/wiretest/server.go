@@ -15,12 +15,12 @@ import (
 	"github.com/reveille-run/reveille/core/model/modeltest"
 )
 
-// Server plays one transcript for every request.
+// Server sends one transcript for every request.
 type Server struct {
 	URL string
 
-	// Frame, if not nil, makes bytes of each line of the body, for providers whose
-	// streams are no text. Set it before the first request.
+	// Frame, if not nil, encodes each line of the body, for providers with binary
+	// streams. Set it before the first request.
 	Frame func(line string) []byte
 
 	play   transcript
@@ -42,8 +42,8 @@ type transcript struct {
 // is the same for every provider.
 const slowHeaders = "# Made for the contract.\n0\n\n@hang\n"
 
-// Serve plays the file NAME.txt of a folder until the test ends. The case slow_headers has
-// no file.
+// Serve sends the transcript NAME.txt of a folder until the test ends. The case
+// slow_headers has no file.
 func Serve(t *testing.T, folder, name string) *Server {
 	t.Helper()
 	if name == "slow_headers" {
@@ -56,7 +56,7 @@ func Serve(t *testing.T, folder, name string) *Server {
 	return ServeText(t, string(text))
 }
 
-// ServeText plays a transcript that stands in the test.
+// ServeText sends the given transcript.
 func ServeText(t *testing.T, text string) *Server {
 	t.Helper()
 	s := &Server{play: parse(t, text), gone: make(chan struct{})}
@@ -116,7 +116,7 @@ func (s *Server) Paths() []string {
 	return append([]string(nil), s.paths...)
 }
 
-// Gone is closed when a client has left before the transcript's end.
+// Gone is closed when a client has disconnected before the transcript's end.
 func (s *Server) Gone() <-chan struct{} { return s.gone }
 
 func (s *Server) leave() { s.once.Do(func() { close(s.gone) }) }

@@ -36,7 +36,7 @@ func Message(payload string, headers ...string) []byte {
 	return b.Bytes()
 }
 
-// Start, Text, Stop and Usage are the events of which most turns consist.
+// Start is the start of a turn. Start, Text, Stop and Usage are the events of most turns.
 func Start() []byte { return Event("messageStart", `{"role":"assistant"}`) }
 
 // Text is a piece of text of a block.
@@ -64,25 +64,25 @@ func Reasoning(block int, member, value string) []byte {
 	return Event("contentBlockDelta", fmt.Sprintf(`{"contentBlockIndex":%d,"delta":{"reasoningContent":{%q:%q}}}`, block, member, value))
 }
 
-// Stop is the end of a turn, without which no turn is whole.
+// Stop is the end of a turn; a turn without it is incomplete.
 func Stop(reason string) []byte {
 	return Event("messageStop", fmt.Sprintf(`{"stopReason":%q}`, reason))
 }
 
-// Usage comes behind the end.
+// Usage follows the end.
 func Usage(input, output, read, written int) []byte {
 	return Event("metadata", fmt.Sprintf(`{"usage":{"inputTokens":%d,"outputTokens":%d,"totalTokens":%d,"cacheReadInputTokens":%d,"cacheWriteInputTokens":%d},"metrics":{"latencyMs":7}}`,
 		input, output, input+output+read+written, read, written))
 }
 
-// Serve sends a stream, each frame at once.
+// Serve sends a stream, each frame immediately.
 func Serve(w http.ResponseWriter, frames ...[]byte) {
 	w.Header().Set("Content-Type", "application/vnd.amazon.eventstream")
 	w.WriteHeader(http.StatusOK)
 	Send(w, frames...)
 }
 
-// Send goes on with a stream that Serve began.
+// Send continues a stream that Serve started.
 func Send(w http.ResponseWriter, frames ...[]byte) {
 	for _, f := range frames {
 		if _, err := w.Write(f); err != nil {

@@ -1,3 +1,3 @@
-// Package bedrocktest plays Bedrock's ConverseStream over HTTP, for tests: [Event],
-// [Exception] and [Refuse] make what the service sends, [Serve] sends it.
+// Package bedrocktest simulates Bedrock's ConverseStream over HTTP, for tests: [Event],
+// [Exception] and [Refuse] make the service's messages, [Serve] sends them.
 package bedrocktest
