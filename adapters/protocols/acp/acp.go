@@ -21,7 +21,7 @@ type Options struct {
 	// Identity is the caller of every request: the user who started the process. An empty
 	// tenant is "local".
 	Identity core.Identity
-	Agent    string // that sessions talk to; empty: the default agent of the host
+	Agent    string // of all sessions; empty: the default agent of the host
 	Version  string // of the program, for the client to show; empty: "dev"
 	// Kinds are the kinds of tools, for the client's icons, by the tool's name: "read",
 	// "edit", "delete", "move", "search", "execute", "think" or "fetch". An absent tool is

@@ -107,7 +107,7 @@ func (c *connection) announce(e envelope) {
 
 // refuseLine answers what has no id that could be read.
 func (c *connection) refuseLine(problem *sdk.RequestError) {
-	c.log.Warn("a line from the client is no message", "error", problem.Message)
+	c.log.Warn("malformed message from the client", "error", problem.Message)
 	line, err := json.Marshal(struct {
 		Version string            `json:"jsonrpc"`
 		ID      any               `json:"id"`

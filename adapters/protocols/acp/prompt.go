@@ -129,7 +129,7 @@ func (t *talk) passOn(done <-chan struct{}) {
 // errGoesOn is a prompt whose stream ended before its run. The client must not send it
 // again: it is accepted, and another process goes on with it.
 var errGoesOn = &sdk.RequestError{
-	Code: protocol.RPCInternal, Message: "the run goes on without this connection: load the session to see what comes of it",
+	Code: protocol.RPCInternal, Message: "the run continues without this connection: load the session to see its outcome",
 	Data: details{Code: string(core.CodeUnavailable)},
 }
 

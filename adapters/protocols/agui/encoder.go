@@ -14,17 +14,17 @@ type response struct {
 	ThreadID    string
 	RunID       string // the client's name of the run; empty: the run's own id
 	ParentRunID string
-	// Modern says that the client speaks version 1.0 or newer. Older ones break off at
-	// what they do not know.
+	// Modern reports whether the client uses version 1.0 or newer. Older clients end a
+	// stream at an unknown event.
 	Modern bool
-	// History are the messages that the client has when the response begins, and State
-	// is its copy of the shared state; nil: it has none.
+	// History has the messages that the client has when the response starts, and State is
+	// its copy of the shared state; nil: it has none.
 	History []json.RawMessage
 	State   json.RawMessage
-	// Reset says that the client may have been shown what is about to be told: the
-	// response begins with the history, which takes the rest back.
+	// Reset reports whether the client may have seen the following events: the response
+	// then starts with the history, which replaces the client's copy.
 	Reset bool
-	// Given are the calls whose results the client has given, and has.
+	// Given are the calls whose results the client has sent, and has.
 	Given []string
 }
 
@@ -347,7 +347,7 @@ func (e *encoder) fail(text, code string) {
 }
 
 // interrupted is what a client reads whose stream ended before the run.
-const interrupted = "the stream ended before the run, which goes on; send the same runId again to follow it"
+const interrupted = "the stream ended before its run, which continues; send the same runId again to follow it"
 
 // open returns a call that has no result yet, nil if there is none. There are at most
 // 32 in a turn, so that a list will do.

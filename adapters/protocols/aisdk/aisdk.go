@@ -13,7 +13,7 @@ type Options struct {
 	// queues it and gets 202 with the address of its stream.
 	Buffered bool
 	// StreamURL is put before the path of a stream in those responses: the address of the
-	// server that can stream, or the prefix that a mux strips; empty: the path alone.
+	// server that can stream, or the prefix that a mux strips. Empty: only the path.
 	StreamURL string
 	Log       *slog.Logger // nil: slog.Default()
 }

@@ -13,13 +13,11 @@ import (
 // does no I/O; the zero value is ready. One Encoder serves one response: a
 // replay starts with a new one.
 type encoder struct {
-	// Continues are the ids of the calls that the client's copy of the message
-	// has, in a response that goes on with it. What is said of a call that is
-	// neither here nor in the response is left out: a client breaks off a stream
-	// that tells it of a call that it does not have.
+	// Continues are the ids of the calls in the client's copy of the message, for a
+	// response that continues that message. An event for a call that is neither here nor
+	// in the response is omitted: clients end a stream with an event for an unknown call.
 	Continues []string
-	// MessageID is the id of that copy; empty: the message is new, and named after
-	// the run.
+	// MessageID is the id of that copy; empty: the message is new, and has the run's id.
 	MessageID string
 	// shown is left out: the client has it in messages before this one.
 	Shown shown

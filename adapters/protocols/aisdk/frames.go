@@ -38,4 +38,4 @@ func (f *framed) Fail(err error) []protocol.Frame {
 }
 
 // interrupted is what a client reads whose stream ended before the run.
-const interrupted = "the stream ended before the run, which goes on; reconnect to follow it"
+const interrupted = "the stream ended before its run, which continues; reconnect to follow it"

@@ -228,9 +228,9 @@ func TestErrorsOfTheRuntime(t *testing.T) {
 		{"panic in the stream", func(s sinkFunc) error { _ = play(s, begin); panic("boom") }, 200, failed("internal error")},
 		{"the run goes on elsewhere", func(s sinkFunc) error {
 			return play(s, append(begin, core.Event{Type: core.EventRunYield}))
-		}, 200, failed("the stream ended before the run, which goes on; reconnect to follow it")},
+		}, 200, failed("the stream ended before its run, which continues; reconnect to follow it")},
 		{"the stream just ends", func(s sinkFunc) error { return play(s, begin) }, 200,
-			failed("the stream ended before the run, which goes on; reconnect to follow it")},
+			failed("the stream ended before its run, which continues; reconnect to follow it")},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -130,7 +130,7 @@ func readTexts(arguments json.RawMessage, allowed ...string) (map[string]string,
 	var raw map[string]json.RawMessage
 	if len(arguments) > 0 {
 		if err := json.Unmarshal(arguments, &raw); err != nil {
-			return nil, core.Errorf(core.CodeInvalid, "the arguments are no object")
+			return nil, core.Errorf(core.CodeInvalid, "the arguments are not an object")
 		}
 	}
 	texts := make(map[string]string, len(raw))
@@ -140,7 +140,7 @@ func readTexts(arguments json.RawMessage, allowed ...string) (map[string]string,
 		}
 		var text *string
 		if err := json.Unmarshal(raw[name], &text); err != nil || text == nil {
-			return nil, core.Errorf(core.CodeInvalid, "argument %s is no string", name)
+			return nil, core.Errorf(core.CodeInvalid, "argument %s is not a string", name)
 		}
 		texts[name] = *text
 	}
@@ -153,7 +153,7 @@ func (c call) key() (string, error) {
 	if value, said := c.request.Params.Meta[keyMeta]; said {
 		key, ok := value.(string)
 		if !ok {
-			return "", core.Errorf(core.CodeInvalid, "_meta.%s is no string", keyMeta)
+			return "", core.Errorf(core.CodeInvalid, "_meta.%s is not a string", keyMeta)
 		}
 		return key, core.CheckName("_meta."+keyMeta, key)
 	}

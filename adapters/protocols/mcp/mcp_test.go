@@ -217,7 +217,7 @@ func TestWhatFailsIsAnErrorThatQuotesNothing(t *testing.T) {
 			{"a wrong name", "echo", map[string]any{"texts": "x"}, "invalid", ""},
 			{"no message", "demo", map[string]any{}, "", "argument message is missing or empty"},
 			{"an unknown argument", "demo", map[string]any{"message": "x", "mode": "steer"}, "", `argument "mode" is unknown, allowed are: message, thread_id`},
-			{"a message of another type", "demo", map[string]any{"message": 1}, "", "argument message is no string"},
+			{"a message of another type", "demo", map[string]any{"message": 1}, "", "argument message is not a string"},
 			{"a bad thread", "demo", map[string]any{"message": "x", "thread_id": "a b"}, "", `argument thread_id "a b" has the character ' ', allowed are A-Z a-z 0-9 . _ : -`},
 			{"an empty thread", "demo", map[string]any{"message": "x", "thread_id": ""}, "", "argument thread_id is empty"},
 			{"a blank message", "demo", map[string]any{"message": " "}, "", "messages[0].content has no text and no file"},

@@ -64,7 +64,7 @@ func readMessage(r *http.Request) (m message, f *failure, err error) {
 		if errors.As(err, &wrong) {
 			return m, &failure{http.StatusBadRequest, protocol.RPCInvalidRequest, wrong.Field + " is a " + wrong.Value + ", want a string"}, nil
 		}
-		return m, &failure{http.StatusBadRequest, protocol.RPCInvalidRequest, "the body is no JSON-RPC message"}, nil
+		return m, &failure{http.StatusBadRequest, protocol.RPCInvalidRequest, "the body is not a JSON-RPC message"}, nil
 	}
 	return m, m.check(r.Header.Get("Mcp-Protocol-Version")), nil
 }

@@ -20,8 +20,8 @@ type outcome struct {
 	AgentID     string            `json:"agent_id"`
 	Status      string            `json:"status"`                // queued, running, waiting, done
 	Termination *core.Termination `json:"termination,omitempty"` // done: how it ended
-	ToolStatus  core.ResultStatus `json:"tool_status,omitempty"` // of a tool by itself, done: what became of the call
-	Result      json.RawMessage   `json:"result,omitempty"`      // of a tool by itself, done: the data that it returned
+	ToolStatus  core.ResultStatus `json:"tool_status,omitempty"` // of a tool by itself, done: the outcome of the call
+	Result      json.RawMessage   `json:"result,omitempty"`      // of a tool by itself, done: the data of its result
 	Tickets     []ticket          `json:"tickets,omitempty"`     // waiting: what for
 }
 

@@ -104,7 +104,7 @@ func slowWords(n int) string {
 // and says why; their runs go on at its next start.
 func TestStoppingHostEndsItsStreams(t *testing.T) {
 	t.Parallel() // it waits most of the time, for a run that must not be over when the host stops
-	const told = `data: {"type":"error","errorText":"the stream ended before the run, which goes on; reconnect to follow it"}`
+	const told = `data: {"type":"error","errorText":"the stream ended before its run, which continues; reconnect to follow it"}`
 	slow := strings.Replace(chat, "echo: hello", "slow: 40", 1)
 	data := filepath.Join(t.TempDir(), "data.db")
 	first := serveUntilStopped(t, data)
