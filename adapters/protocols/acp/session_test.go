@@ -208,7 +208,7 @@ func TestServeEndsBeforeTheRunsThatItShows(t *testing.T) {
 			if err == nil {
 				t.Error("the prompt was answered as if the run were over")
 			}
-			if name == "the host stops" && !strings.Contains(err.Error(), "the run goes on without this connection") {
+			if name == "the host stops" && !strings.Contains(err.Error(), "the run continues without this connection") {
 				t.Errorf("the client reads %v", err)
 			}
 			if _, err := w.runtime.CancelThread(t.Context(), identity, string(session)); err != nil {

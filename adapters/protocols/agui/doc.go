@@ -3,8 +3,8 @@
 // version 1.0 and older ones down to 0.0.59. README.md describes the protocol for authors
 // of frontends.
 //
-// [New] returns the handler with the routes, which turns the events of a run into those
-// of the protocol:
+// [New] returns the handler with the routes, which turns the events of a run into those of
+// the protocol:
 //
 //	POST /v1/ag-ui/run                           start a run, or continue one; stream it
 //	POST /v1/ag-ui/threads/{thread}/runs         the same, thread from the path
@@ -50,13 +50,13 @@
 //
 // # State
 //
-// The protocol's state is the thread's [plugin.SharedState]. When a run starts, each
-// member that the client sends replaces the thread's member of that name, and a
-// STATE_SNAPSHOT shows the result. Members that the client omits stay, since another
-// client may have set them: {} changes nothing. Later changes are sent as STATE_DELTA, or
-// as STATE_SNAPSHOT if the client does not have the value that the change applies to. The
-// state of an input that joins an open run is ignored. CUSTOM events,
-// reveille.state_snapshot and reveille.state_delta, show all other state of the agent.
+// The protocol's state is the thread's [plugin.SharedState]. When a run starts, each member
+// that the client sends replaces the thread's member of that name, and a STATE_SNAPSHOT
+// shows the result. Members that the client omits stay, since another client may have set
+// them: {} changes nothing. Later changes are sent as STATE_DELTA, or as STATE_SNAPSHOT if
+// the client does not have the value that the change applies to. The state of an input that
+// joins an open run is ignored. CUSTOM events, reveille.state_snapshot and
+// reveille.state_delta, show all other state of the agent.
 //
 // Context and system messages are part of the model's request and of no message of the
 // thread. parentRunId is returned unchanged and has no other effect. forwardedProps are the

@@ -8,8 +8,8 @@
 // like any others: if a host requires a token, the page asks the person for it.
 //
 // The files in dist are bundled from src with the packages in packages, which are copies
-// of published packages: Preact, its signals, and the lexer of marked. `make page` writes
-// them, `make check` compares them. No text is ever parsed as HTML.
+// of what their authors publish: Preact, its signals, and the lexer of marked. `make
+// page` writes them, `make check` compares them. No text is ever parsed as HTML.
 //
 // # Where to look
 //

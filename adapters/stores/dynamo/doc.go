@@ -18,9 +18,9 @@
 // changed by updates: counters of a day, whose place is in their names, and maps of the
 // tenant's slots. It is in "listed" while it has slots.
 //
-// Profiles and configuration snapshots are in the other table: a profile is the item
-// K#<key> of the partition P#<tenant>#<namespace>, a snapshot the item G of G#<hash>.
-// template.yaml deploys both tables.
+// Profiles and configuration snapshots are in the other table: a profile is the
+// item K#<key> of the partition P#<tenant>#<namespace>, a snapshot the item G of
+// G#<hash>. template.yaml deploys both tables.
 //
 // # Attributes
 //
@@ -31,7 +31,7 @@
 //	g, d    shard and time of the due index; only while DueAt is set
 //	w, o    tenant, and time and thread, of the waiting index; only while the head has a Run.WaitsSince
 //	l, m    tenant and list, and place in it, of the listed index; only of a record that is listed
-//	p, z    a payload; z exists if it is zstd-compressed
+//	p, z    a payload; z is there when it is zstd-compressed
 //	b, n    name and size of the object that is the payload, in place of p
 //	f       fence under which a record was written
 //	s       version of the head that a rewritable record belongs to

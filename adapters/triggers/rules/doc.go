@@ -52,7 +52,7 @@
 //
 // # Schedules
 //
-// A schedule is an EventBridge expression: rate(1 minute), rate(5 minutes), rate(1 hour),
+// A schedule is an expression of EventBridge: rate(1 minute), rate(5 minutes), rate(1 hour),
 // rate(2 days), or cron(minutes hours day-of-month month day-of-week year). The fields of
 // cron have numbers, the names JAN to DEC and SUN to SAT, lists (1,15), ranges (MON-FRI),
 // steps (0/15, 10-50/10) and * for all; one of the two kinds of days is ?. A week begins
@@ -70,7 +70,7 @@
 // at most 16 KB. For one event it takes at most a million steps and makes at most 4 MB of
 // text.
 //
-// # Deduplication
+// # Once
 //
 // An event that is delivered again starts no second run: the submission's key is the name
 // of the trigger and the event's id, or the text of the template key, on the event's

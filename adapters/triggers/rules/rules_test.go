@@ -159,7 +159,7 @@ func TestWhoseRunItIs(t *testing.T) {
 		{"as the trigger says", all, Options{Runtime: &desk{preset: "demo"}, Tenant: "acme"}, "t u other"},
 		{"as the deployment says", one, Options{Runtime: &desk{preset: "demo"}, Tenant: "acme"}, "acme  demo"},
 		{"everybody's", all, Options{Runtime: &desk{preset: "demo"}, Owner: &core.Identity{Tenant: "local"}}, "local  other"},
-		{"no tenant", one, Options{Runtime: &desk{preset: "demo"}}, "triggers[0] (a): tenant is required: the deployment has no tenant of its own (REVEILLE_TENANT)"},
+		{"no tenant", one, Options{Runtime: &desk{preset: "demo"}}, "triggers[0] (a): tenant is required: the deployment has no default tenant (REVEILLE_TENANT)"},
 		{"no agent", one, Options{Runtime: &desk{}, Tenant: "acme"}, "triggers[0] (a): agent is required: the deployment has no default agent"},
 	}
 	for _, tt := range tests {
