@@ -34,7 +34,7 @@ type Problem struct {
 
 // ErrChild refuses a decision on the ticket of a call that waits for a child run: only
 // the end of that run decides it.
-var ErrChild = core.Errorf(core.CodeChild, "the call waits for a child run, only that run's end decides it")
+var ErrChild = core.Errorf(core.CodeChild, "the call waits for a child run, whose end alone decides it")
 
 // statuses maps codes to HTTP statuses; a code that is absent is a 500.
 var statuses = map[core.Code]int{

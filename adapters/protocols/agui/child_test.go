@@ -31,7 +31,7 @@ func TestACallThatWaitsForAChildTakesNoAnswer(t *testing.T) {
 	}
 	result := `{"id":"m2","role":"tool","toolCallId":"` + ticket.CallID + `","content":"mine"}`
 	answer := `"resume":[{"interruptId":"` + ticket.Suspension.ID + `","status":"resolved","payload":{"approved":true}}]`
-	want := `{"error":"tool call \"` + ticket.CallID + `\": the call waits for a child run, only that run's end decides it","code":"child"}` + "\n"
+	want := `{"error":"tool call \"` + ticket.CallID + `\": the call waits for a child run, whose end alone decides it","code":"child"}` + "\n"
 	for name, body := range map[string]string{
 		"an interrupt's answer": `{"threadId":"t1","runId":"r2","messages":[],` + answer + `}`,
 		"the call's result":     `{"threadId":"t1","runId":"r3","messages":[` + result + `]}`,

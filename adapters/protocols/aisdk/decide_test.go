@@ -158,8 +158,8 @@ func TestAnAnswerOfTheWrongKindIsNoDecision(t *testing.T) {
 	}{
 		{"an output for an approval", output("c-a", `{"approved":true}`), asks("a"), 400, `{"error":"tool call \"c-a\" waits for an approval, not for an output","code":"invalid"}`},
 		{"an approval for an output", approval("s-c1", "true"), gives("c1"), 400, `{"error":"tool call \"c-s-c1\" does not wait for an answer of this kind","code":"invalid"}`},
-		{"an output for a child run", output("c1", "1"), child, 409, `{"error":"tool call \"c1\": the call waits for a child run, only that run's end decides it","code":"child"}`},
-		{"an approval for a child run", approval("s-c1", "true"), child, 409, `{"error":"tool call \"c-s-c1\": the call waits for a child run, only that run's end decides it","code":"child"}`},
+		{"an output for a child run", output("c1", "1"), child, 409, `{"error":"tool call \"c1\": the call waits for a child run, whose end alone decides it","code":"child"}`},
+		{"an approval for a child run", approval("s-c1", "true"), child, 409, `{"error":"tool call \"c-s-c1\": the call waits for a child run, whose end alone decides it","code":"child"}`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
