@@ -68,11 +68,11 @@ var (
 // serve calls the handler. A panic, or a runtime.Goexit, becomes an error, which
 // is logged; http.ErrAbortHandler becomes one silently, as in net/http.
 func (x exchange) serve(w http.ResponseWriter, log *slog.Logger) error {
-	err := errors.New("handler: its goroutine has exited")
+	err := errors.New("handler: its goroutine exited")
 	defer func() {
 		if err != nil && !errors.Is(err, http.ErrAbortHandler) {
 			attrs := append([]any{"method", x.request.Method, "path", x.request.URL.Path}, errorAttrs(err)...)
-			log.ErrorContext(x.request.Context(), "HTTP handler broke", attrs...)
+			log.ErrorContext(x.request.Context(), "HTTP handler failed", attrs...)
 		}
 	}()
 	err = env.Protect(func() error {

@@ -65,7 +65,7 @@ func (s stepper) handle(ctx context.Context, b batch) events.SQSEventResponse {
 		if errors.Is(ctx.Err(), context.Canceled) {
 			level = slog.LevelWarn // the host is stopping; the wake-up comes again
 		}
-		s.log.Log(ctx, level, "step of a wake-up failed", append(d.attrs(), errorAttrs(errs[i])...)...)
+		s.log.Log(ctx, level, "step failed", append(d.attrs(), errorAttrs(errs[i])...)...)
 		failed = append(failed, d)
 	}
 	b.logResult(ctx, s.log, "step batch", len(failed))

@@ -20,8 +20,8 @@ func TestStepLogsByWhatItMeans(t *testing.T) {
 		stop bool
 		want string
 	}{
-		{"a step that failed", false, "level=ERROR msg=\"step of a wake-up failed\""},
-		{"a step of a host that stops", true, "level=WARN msg=\"step of a wake-up failed\""},
+		{"a step that failed", false, "level=ERROR msg=\"step failed\""},
+		{"a step of a host that stops", true, "level=WARN msg=\"step failed\""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

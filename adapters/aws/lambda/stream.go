@@ -85,7 +85,7 @@ type stream struct {
 
 // run serves the request; release is called when the handler has returned.
 func (s *stream) run(release func()) {
-	err := errors.New("handler: its goroutine has exited")
+	err := errors.New("handler: its goroutine exited")
 	defer close(s.done)
 	defer func() {
 		release()

@@ -52,7 +52,7 @@ func (h Handlers) Trigger(triggers incoming.Firer, routes http.Handler) func(con
 		defer cancel()
 		arrivals, err := readArrivals(payload)
 		if err != nil {
-			t.log.ErrorContext(ctx, "event not understood", errorAttrs(err)...)
+			t.log.ErrorContext(ctx, "unknown event", errorAttrs(err)...)
 			return nil, err
 		}
 		return t.handle(ctx, arrivals)

@@ -185,7 +185,7 @@ func TestWhatBecomesOfABatch(t *testing.T) {
 			}
 		})
 	}
-	if _, failure, line := invoke(t, &firer{}, `{"a":1}`); !strings.HasPrefix(failure, "the event has the keys a, ") || !strings.HasPrefix(line, `level=ERROR msg="event not understood"`) {
+	if _, failure, line := invoke(t, &firer{}, `{"a":1}`); !strings.HasPrefix(failure, "the event has the keys a, ") || !strings.HasPrefix(line, `level=ERROR msg="unknown event"`) {
 		t.Errorf("a payload of no shape: %q, %s", failure, line)
 	}
 }

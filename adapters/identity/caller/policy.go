@@ -13,7 +13,7 @@ import (
 
 // Errors of every policy have code [core.CodeUnauthorized] if the caller's identity is
 // not proven, and [core.CodeDenied] if it is proven but has no access here.
-var errUnverified = core.Errorf(core.CodeUnauthorized, "the request carries no credentials of the kind that is accepted here")
+var errUnverified = core.Errorf(core.CodeUnauthorized, "the request has no accepted credentials")
 
 // The values of the claim token_use, by which Cognito tells its tokens apart.
 const (
@@ -82,11 +82,11 @@ func (p Tokens) identity(c caller.Caller) (core.Identity, error) {
 
 func (p Tokens) check(t caller.Token) error {
 	if p.Issuer != "" && t.Claims["iss"] != p.Issuer {
-		return core.Errorf(core.CodeUnauthorized, "the token is of another issuer")
+		return core.Errorf(core.CodeUnauthorized, "the token has another issuer")
 	}
 	use, marked := t.Claims["token_use"]
 	if p.Use == useAccess && use != useAccess || p.Use != useAccess && marked && use != useID {
-		return core.Errorf(core.CodeUnauthorized, "the token is of another use")
+		return core.Errorf(core.CodeUnauthorized, "the token has another use")
 	}
 	audience := t.Audience
 	if use == useAccess {

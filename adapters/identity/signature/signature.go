@@ -98,7 +98,7 @@ func (k Keys) Verify(h http.Header, now time.Time, body []byte) (id string, err 
 		return "", core.Errorf(core.CodeUnauthorized, "header %s is not within %d minutes of the server's clock", timeHeader, int(tolerance.Minutes()))
 	}
 	if !k.made(given[signatureHeader], given[idHeader], given[timeHeader], body) {
-		return "", core.Errorf(core.CodeUnauthorized, "the request is not signed as scheme standard asks for")
+		return "", core.Errorf(core.CodeUnauthorized, "the request has no valid signature of scheme standard")
 	}
 	return given[idHeader], nil
 }

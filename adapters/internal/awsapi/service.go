@@ -58,7 +58,7 @@ func New(c awsenv.Config, o Options) (*Service, error) {
 	}
 	base, err := url.Parse(strings.TrimSuffix(cmp.Or(aws.ToString(settings.BaseEndpoint), "https://"+host), "/"))
 	if err != nil {
-		return nil, core.Errorf(core.CodeInvalid, "%s client: AWS_REGION makes no address", o.Title)
+		return nil, core.Errorf(core.CodeInvalid, "%s client: AWS_REGION gives no valid address", o.Title)
 	}
 	s := &Service{name: o.Signing, base: base, settings: settings, now: o.Now}
 	if s.now == nil {

@@ -73,7 +73,7 @@ func (c *Client) Check(u *url.URL) error {
 	case u.Scheme != "https" && !(here && u.Scheme == "http"):
 		return refused("scheme %q, allowed is https", u.Scheme)
 	case len(c.o.Hosts) > 0 && !slices.Contains(c.o.Hosts, host):
-		return refused("host %s is not among those that are allowed", host)
+		return refused("host %s is not an allowed host", host)
 	}
 	if ip, err := netip.ParseAddr(host); err == nil && !c.allowed(host, ip) {
 		return refused("address %s is not public", ip)

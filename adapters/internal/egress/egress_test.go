@@ -46,7 +46,7 @@ func TestRefusedByWhatTheURLSays(t *testing.T) {
 		{"metadata", egress.Options{}, "https://169.254.169.254/latest", "address 169.254.169.254 is not public"},
 		{"metadata, mapped", egress.Options{}, "https://[::ffff:169.254.169.254]/", "address ::ffff:169.254.169.254 is not public"},
 		{"listed", egress.Options{Hosts: []string{"hooks.example"}}, "https://HOOKS.example:8443/", ""},
-		{"not listed", egress.Options{Hosts: []string{"hooks.example"}}, "https://a.hooks.example/", "host a.hooks.example is not among those that are allowed"},
+		{"not listed", egress.Options{Hosts: []string{"hooks.example"}}, "https://a.hooks.example/", "host a.hooks.example is not an allowed host"},
 		{"this machine", egress.Options{Loopback: true}, "http://localhost:3000/", ""},
 		{"this machine by address", egress.Options{Loopback: true}, "http://[::1]:3000/", ""},
 		{"plain, elsewhere", egress.Options{Loopback: true}, "http://hooks.example/", `scheme "http", allowed is https`},

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrBuffered refuses a stream on a transport that cannot stream.
-var ErrBuffered = core.Errorf(core.CodeNotAcceptable, "this address cannot stream; ask the streaming address, or accept application/json")
+var ErrBuffered = core.Errorf(core.CodeNotAcceptable, "this address cannot stream; use the streaming address, or accept application/json")
 
 // Demanded reports whether a client accepts server-sent events and does not accept JSON.
 // Without an Accept header, or if the header is malformed, a client accepts every type; a

@@ -144,7 +144,7 @@ func clientLeft(err error) bool { return errors.Is(err, context.Canceled) }
 // level debug if the client has left.
 func Log(log *slog.Logger, err error) {
 	if clientLeft(err) {
-		log.Debug("request given up, its client has left", "error", err)
+		log.Debug("client left before the response", "error", err)
 		return
 	}
 	if Status(Public(err).Code) < http.StatusInternalServerError {

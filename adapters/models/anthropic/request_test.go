@@ -222,9 +222,9 @@ func TestRequestsWithoutAWireForm(t *testing.T) {
 		{"a format of the oldest", with("claude-sonnet-4-20250514", func(r *model.Request) { r.ResponseFormat = &model.ResponseFormat{Schema: json.RawMessage(`{}`)} }),
 			"a response format is not supported by model claude-sonnet-4-20250514", false},
 		{"an option of the adapter's", with("m", func(r *model.Request) { r.ProviderOptions = json.RawMessage(`{"thinking":{}}`) }),
-			"provider_options.thinking is set by the adapter and cannot be given", false},
+			"provider_options.thinking is set by the adapter, remove it", false},
 		{"a fifth mark", with("m", func(r *model.Request) { r.ProviderOptions = json.RawMessage(`{"cache_control":{}}`) }),
-			"provider_options.cache_control is set by the adapter and cannot be given", false},
+			"provider_options.cache_control is set by the adapter, remove it", false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

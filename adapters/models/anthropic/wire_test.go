@@ -141,7 +141,7 @@ func TestOptionsThatAreWrongAreNamed(t *testing.T) {
 	}{
 		{"a base URL", Options{BaseURL: "api.anthropic.com"}, `anthropic: base URL "api.anthropic.com" is not an absolute http or https URL`},
 		{"a key", Options{APIKey: "sk\n"}, "anthropic: API key has a space, a line end or another character that a header cannot carry"},
-		{"two keys", Options{APIKey: "sk", Key: source}, "anthropic: there is an API key and a source of one, give one of them"},
+		{"two keys", Options{APIKey: "sk", Key: source}, "anthropic: both an API key and a source of keys are set, want one of them"},
 		{"a version", Options{Version: "1 2"}, "anthropic: version has a space, a line end or another character that a header cannot carry"},
 		{"a beta", Options{Betas: []string{"a", "b\r"}}, `anthropic: beta "b\r" has a space, a line end or another character that a header cannot carry`},
 		{"a time", Options{IdleTimeout: -1}, "anthropic: idle timeout -1ns is negative"},

@@ -145,5 +145,5 @@ func (m *provider) infer(ctx context.Context, request model.Request, yield func(
 
 // silent is the error of a provider that sent nothing.
 func silent(kind model.ErrorKind, idle time.Duration) error {
-	return &model.Error{Kind: kind, Message: fmt.Sprintf("bedrock: nothing came for %v", idle)}
+	return &model.Error{Kind: kind, Message: fmt.Sprintf("bedrock: no data for %v", idle)}
 }

@@ -297,7 +297,7 @@ func TestASilentStream(t *testing.T) {
 				last = err
 			}
 			var e *model.Error
-			if !errors.As(last, &e) || e.Kind != test.kind || e.Message != "bedrock: nothing came for 50ms" {
+			if !errors.As(last, &e) || e.Kind != test.kind || e.Message != "bedrock: no data for 50ms" {
 				t.Errorf("got %+v, want %s", last, test.kind)
 			}
 		})

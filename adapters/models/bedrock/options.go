@@ -50,7 +50,7 @@ func apply(input *bedrockruntime.ConverseStreamInput, options json.RawMessage, f
 		var err error
 		switch value := members[member]; {
 		case slices.Contains(reserved, member):
-			err = invalid("provider_options.%s is set by the adapter and cannot be given", member)
+			err = invalid("provider_options.%s is set by the adapter, remove it", member)
 		case slices.Contains(given, member):
 			err = set(input, member, value)
 		case member == modelFields:

@@ -361,7 +361,7 @@ func TestCheckNamesWhatHasNoForm(t *testing.T) {
 			r.Model, r.Temperature, r.TopP = "us.anthropic.claude-sonnet-4-20250514-v1:0", new(0.5), new(0.9)
 		}, `<nil>`},
 		{"options that are none", func(r *model.Request) { r.ProviderOptions = json.RawMessage(`[1]`) }, `bedrock: provider_options are [1], want a JSON object`},
-		{"an option that is ours", func(r *model.Request) { r.ProviderOptions = json.RawMessage(`{"system":[]}`) }, `bedrock: provider_options.system is set by the adapter and cannot be given`},
+		{"an option that is ours", func(r *model.Request) { r.ProviderOptions = json.RawMessage(`{"system":[]}`) }, `bedrock: provider_options.system is set by the adapter, remove it`},
 		{"an option that the effort sets", func(r *model.Request) {
 			r.ReasoningEffort, r.ProviderOptions = model.EffortLow, json.RawMessage(`{"thinking":{}}`)
 		}, `bedrock: provider_options.thinking is set twice, by the reasoning effort perhaps`},
@@ -400,7 +400,7 @@ func TestRequestsThatHaveNoForm(t *testing.T) {
 			"error bedrock: a file of media type audio/wav is not supported by this API, which accepts PNG, JPEG, GIF, WebP, PDF, text, Word and Excel"},
 		{"no media type", core.Message{Role: core.RoleUser, Content: []core.Block{{Type: core.BlockFile, MediaType: "?/", Data: []byte("x")}}},
 			`error bedrock: a file of media type "?/", want TYPE/SUBTYPE`},
-		{"a result of no call", resultOf("x", "done"), `error bedrock: tool message "r" has the result of call "x", which the turn before it does not have open`},
+		{"a result of no call", resultOf("x", "done"), `error bedrock: tool message "r" has the result of call "x", which is not open in the previous turn`},
 		{"a strange role", core.Message{ID: "m", Role: "critic"}, `error bedrock: message "m" has the role "critic"`},
 		{"blanks", core.Message{Role: core.RoleUser, Content: []core.Block{{Type: core.BlockText, Text: " "}}}, `error bedrock: the request has no message with content`},
 	}

@@ -58,7 +58,7 @@ func (o Options) source() (secret.Source, error) {
 		return wire.Source(name, o.APIKey, o.Key)
 	}
 	if o.APIKey != "" || o.Key != nil {
-		return nil, core.Errorf(core.CodeInvalid, "%s: there is an API key and a source of tokens, give one of them", name)
+		return nil, core.Errorf(core.CodeInvalid, "%s: both an API key and a source of tokens are set, want one of them", name)
 	}
 	return o.Token, nil
 }

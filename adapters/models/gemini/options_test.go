@@ -42,9 +42,9 @@ func TestOptionsAreChecked(t *testing.T) {
 		{"no scheme", Options{BaseURL: "localhost:8080"}, `gemini: base URL "localhost:8080" is not an absolute http or https URL`},
 		{"a query", Options{BaseURL: "https://x/v1?key=b"}, "gemini: base URL has a user, a query or a fragment; it may have a path only"},
 		{"key with a line end", Options{APIKey: testKey + "\n"}, "gemini: API key has a space, a line end or another character that a header cannot carry"},
-		{"two keys", Options{APIKey: testKey, Key: tokens("a")}, "gemini: there is an API key and a source of one, give one of them"},
-		{"a key and tokens", Options{APIKey: testKey, Token: tokens("a")}, "gemini: there is an API key and a source of tokens, give one of them"},
-		{"a source of keys and tokens", Options{Key: tokens("a"), Token: tokens("a")}, "gemini: there is an API key and a source of tokens, give one of them"},
+		{"two keys", Options{APIKey: testKey, Key: tokens("a")}, "gemini: both an API key and a source of keys are set, want one of them"},
+		{"a key and tokens", Options{APIKey: testKey, Token: tokens("a")}, "gemini: both an API key and a source of tokens are set, want one of them"},
+		{"a source of keys and tokens", Options{Key: tokens("a"), Token: tokens("a")}, "gemini: both an API key and a source of tokens are set, want one of them"},
 		{"negative timeout", Options{IdleTimeout: -time.Second}, "gemini: idle timeout -1s is negative"},
 	}
 	for _, test := range tests {

@@ -133,7 +133,7 @@ func configure(request model.Request) (json.RawMessage, error) {
 	}
 	for _, member := range options.generation {
 		if slices.Contains(reservedConfig, member) || member == "thinkingConfig" && config.ThinkingConfig != nil {
-			return nil, invalid("provider_options.generationConfig." + member + " is set by the adapter and cannot be given")
+			return nil, invalid("provider_options.generationConfig." + member + " is set by the adapter, remove it")
 		}
 	}
 	if encoded, err = wire.AddOptions(name, encoded, options.config); err != nil || string(encoded) == "{}" {

@@ -232,7 +232,7 @@ func TestWhatHasNoFormIsNamed(t *testing.T) {
 	tool := []model.ToolDefinition{{Name: "add"}}
 	format := &model.ResponseFormat{Name: "a", Schema: json.RawMessage(`{"type":"object"}`)}
 	const names = " is not supported by this API, want 1 to 128 of A-Z a-z 0-9 _ . : - that begin with a letter or _"
-	const set = " is set by the adapter and cannot be given"
+	const set = " is set by the adapter, remove it"
 	tests := []struct {
 		name   string
 		change func(*model.Request)

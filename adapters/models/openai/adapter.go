@@ -49,7 +49,7 @@ func (d Dialect) Adapter(p agent.ProviderSpec) (model.Model, error) {
 	}
 	// Whose models they are follows from the adapter's name and the address.
 	if other := own.Dialect != "" && own.Dialect != cmp.Or(d, DialectOpenAI); other && p.BaseURL == "" && own.Dialect.check() == nil {
-		return nil, core.Errorf(core.CodeInvalid, "openai: options.dialect is %q, another one than the adapter's, want a base_url as well", own.Dialect)
+		return nil, core.Errorf(core.CodeInvalid, "openai: options.dialect is %q, which differs from the adapter's, want a base_url, too", own.Dialect)
 	}
 	return wire.Made(openChat(Options{
 		APIKey: p.APIKey.Reveal(), Key: p.Key, BaseURL: p.BaseURL,

@@ -25,8 +25,8 @@ func TestAProviderThatIsData(t *testing.T) {
 		{"an address", Adapter, agent.ProviderSpec{BaseURL: "http://127.0.0.1:1/v1"}, "http://127.0.0.1:1/v1/chat/completions compatible"},
 		{"a dialect of the options", Adapter, agent.ProviderSpec{BaseURL: "https://p.example/v1", Options: json.RawMessage(`{"dialect":"groq","organization":"o"}`)}, "https://p.example/v1/chat/completions groq"},
 		{"the adapter's dialect, named", Adapter, own(`{"dialect":"openai"}`), "https://api.openai.com/v1/chat/completions openai"},
-		{"another dialect than the adapter's", DialectGroq.Adapter, own(`{"dialect":"xai"}`), `openai: options.dialect is "xai", another one than the adapter's, want a base_url as well`},
-		{"another dialect than OpenAI's", Adapter, own(`{"dialect":"xai"}`), `openai: options.dialect is "xai", another one than the adapter's, want a base_url as well`},
+		{"another dialect than the adapter's", DialectGroq.Adapter, own(`{"dialect":"xai"}`), `openai: options.dialect is "xai", which differs from the adapter's, want a base_url, too`},
+		{"another dialect than OpenAI's", Adapter, own(`{"dialect":"xai"}`), `openai: options.dialect is "xai", which differs from the adapter's, want a base_url, too`},
 		{"Groq", DialectGroq.Adapter, agent.ProviderSpec{}, "https://api.groq.com/openai/v1/chat/completions groq"},
 		{"OpenRouter", DialectOpenRouter.Adapter, own("{}"), "https://openrouter.ai/api/v1/chat/completions openrouter"},
 		{"DeepSeek", DialectDeepSeek.Adapter, agent.ProviderSpec{}, "https://api.deepseek.com/chat/completions deepseek"},
@@ -44,7 +44,7 @@ func TestAProviderThatIsData(t *testing.T) {
 		{"an option of Responses", Adapter, own(`{"reasoning_summary":"auto"}`), `unknown field "reasoning_summary" in options, allowed are dialect, organization`},
 		{"Responses", DialectResponses.Adapter, own(`{"reasoning_summary":"auto"}`), "https://api.openai.com/v1/responses auto"},
 		{"Responses in a dialect", DialectResponses.Adapter, own(`{"dialect":"groq"}`), `unknown field "dialect" in options, allowed are organization, reasoning_summary`},
-		{"two keys", Adapter, agent.ProviderSpec{APIKey: secret.New(testKey), Key: source}, "openai: there is an API key and a source of one, give one of them"},
+		{"two keys", Adapter, agent.ProviderSpec{APIKey: secret.New(testKey), Key: source}, "openai: both an API key and a source of keys are set, want one of them"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -144,9 +144,9 @@ func TestWhatDialectsTake(t *testing.T) {
 		{"a tool with llama.cpp that is not there", DialectLlamaCpp, choice(model.ToolNamed, "gone"), `!openai: tool choice names "gone", which the request does not have`},
 		{"options", DialectCompatible, model.Request{Model: "m", ProviderOptions: json.RawMessage(`{"seed": 7, "parallel_tool_calls": false, "reasoning_effort": "minimal"}`)},
 			`{"model":"m","messages":null,"stream":true,"stream_options":{"include_usage":true},"parallel_tool_calls":false,"reasoning_effort":"minimal","seed":7}`},
-		{"an option that is ours", DialectCompatible, model.Request{Model: "m", ProviderOptions: json.RawMessage(`{"n":2}`)}, "!openai: provider_options.n is set by the adapter and cannot be given"},
+		{"an option that is ours", DialectCompatible, model.Request{Model: "m", ProviderOptions: json.RawMessage(`{"n":2}`)}, "!openai: provider_options.n is set by the adapter, remove it"},
 		{"an option that is set", DialectCompatible, model.Request{Model: "m", ReasoningEffort: model.EffortLow, ProviderOptions: json.RawMessage(`{"reasoning_effort":"minimal"}`)},
-			"!openai: provider_options.reasoning_effort is set by the adapter and cannot be given"},
+			"!openai: provider_options.reasoning_effort is set by the adapter, remove it"},
 		{"a name", DialectCompatible, model.Request{Model: "m", Tools: []model.ToolDefinition{{Name: strings.Repeat("a", 65)}}},
 			`!openai: tool name "` + strings.Repeat("a", 61) + `..." is not supported by this API, want 1 to 64 of A-Z a-z 0-9 _ -`},
 	}

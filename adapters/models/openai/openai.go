@@ -38,7 +38,7 @@ func openChat(options Options) (*chatProvider, error) {
 		return nil, err
 	}
 	if options.ReasoningSummary != "" {
-		return nil, core.Errorf(core.CodeInvalid, "openai: a reasoning summary is one of the Responses API, Chat Completions has none")
+		return nil, core.Errorf(core.CodeInvalid, "openai: a reasoning summary needs the Responses API, Chat Completions has none")
 	}
 	key, err := options.check()
 	if err != nil {

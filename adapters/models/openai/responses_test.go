@@ -146,10 +146,10 @@ func TestResponsesRequestsWithoutAWireForm(t *testing.T) {
 		{"a level that the model has not", model.Request{Model: "gpt-5-mini", ReasoningEffort: model.EffortNone}, `openai: reasoning_effort is "none", the model "gpt-5-mini" takes "low", "medium", "high", "max"`},
 		{"a tool's name", model.Request{Model: "m", Tools: []model.ToolDefinition{{Name: "a.b"}}}, `openai: tool name "a.b" is not supported by this API, want 1 to 64 of A-Z a-z 0-9 _ -`},
 		{"a schema", model.Request{Model: "m", Tools: []model.ToolDefinition{{Name: "a", Parameters: json.RawMessage(`true`)}}}, `openai: the parameters of tool "a" are true, want a JSON Schema object`},
-		{"an option that is ours", model.Request{Model: "m", ProviderOptions: json.RawMessage(`{"store":true}`)}, "openai: provider_options.store is set by the adapter and cannot be given"},
-		{"an option that is ours in other requests", model.Request{Model: "m", ProviderOptions: json.RawMessage(`{"temperature":1}`)}, "openai: provider_options.temperature is set by the adapter and cannot be given"},
+		{"an option that is ours", model.Request{Model: "m", ProviderOptions: json.RawMessage(`{"store":true}`)}, "openai: provider_options.store is set by the adapter, remove it"},
+		{"an option that is ours in other requests", model.Request{Model: "m", ProviderOptions: json.RawMessage(`{"temperature":1}`)}, "openai: provider_options.temperature is set by the adapter, remove it"},
 		{"a result without a call", model.Request{Model: "m", Messages: []core.Message{{ID: "7", Role: core.RoleTool, ToolResult: &core.ToolResult{CallID: "x"}}}},
-			`openai: tool message "7" has the result of call "x", which the turn before it does not have open`},
+			`openai: tool message "7" has the result of call "x", which is not open in the previous turn`},
 		{"unknown role", model.Request{Model: "m", Messages: []core.Message{{ID: "7", Role: "critic"}}}, `openai: message "7" has the role "critic"`},
 		{"sound", model.Request{Model: "m", Messages: file("audio/wav", "")}, "openai: a file of media type audio/wav is not supported by this API, which accepts images, PDF and the bytes of text"},
 		{"text elsewhere", model.Request{Model: "m", Messages: file("text/plain", "https://x/y")}, "openai: a file of media type text/plain is not supported by this API, which accepts images, PDF and the bytes of text"},
@@ -190,7 +190,7 @@ func TestResponsesOptionsAreChecked(t *testing.T) {
 			t.Errorf("error %v, want %s", err, tt.want)
 		}
 	}
-	if _, err := openChat(Options{ReasoningSummary: "auto"}); err == nil || err.Error() != "openai: a reasoning summary is one of the Responses API, Chat Completions has none" {
+	if _, err := openChat(Options{ReasoningSummary: "auto"}); err == nil || err.Error() != "openai: a reasoning summary needs the Responses API, Chat Completions has none" {
 		t.Errorf("error %v", err)
 	}
 	if m := responses(t, Options{BaseURL: "http://h/v1/"}); m.endpoint != "http://h/v1/responses" {
@@ -247,7 +247,7 @@ var responseStreams = []struct {
 		`{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"fc_1","call_id":"call_1","name":"a"}}`,
 		`{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{\"a\""}`,
 		`{"type":"response.function_call_arguments.done","output_index":0,"arguments":"{\"b\":1}"}`, completed),
-		[]string{"call 0 call_1 a", `argument 0 {"a"`, "error the arguments of call 0 are not what their pieces were"}},
+		[]string{"call 0 call_1 a", `argument 0 {"a"`, "error the arguments of call 0 differ from their pieces"}},
 	{"reasoning between calls goes with the second", data(
 		`{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"fc_1","call_id":"call_1","name":"a"}}`,
 		`{"type":"response.reasoning_summary_text.delta","output_index":1,"delta":"hm"}`,

@@ -205,7 +205,7 @@ func (t *responseTurn) whole(i int, text string) error {
 		if text == "" {
 			return nil // the event has none
 		}
-		return fmt.Errorf("the arguments of call %d are not what their pieces were", i)
+		return fmt.Errorf("the arguments of call %d differ from their pieces", i)
 	}
 	t.argue(i, rest)
 	return nil

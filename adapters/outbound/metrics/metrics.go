@@ -188,7 +188,7 @@ func (m *Metrics) asked(ctx context.Context) *prometheus.Registry {
 	if o.Waiting != nil {
 		n, err := o.Waiting(ctx)
 		if err != nil { // the rest is worth more than none
-			o.Log.Error("metrics: count the threads that wait", "error", err)
+			o.Log.Error("counting waiting threads failed", "error", err)
 		} else {
 			gauge("reveille_threads_waiting", "Threads that wait for a person.", float64(n))
 		}

@@ -31,7 +31,7 @@ func (c *connection) handle(ctx context.Context, method string, params rawJSON) 
 	})
 	if err != nil {
 		if method == sdk.AgentMethodSessionCancel { // which has no answer
-			c.log.Warn("a cancel was not understood", "error", err)
+			c.log.Warn("malformed cancel from the client", "error", err)
 		}
 		return nil, refusal(c.log, err)
 	}
@@ -152,7 +152,7 @@ func (c *connection) newSession(p sdk.NewSessionRequest) (any, error) {
 // tools are those of its spec. To refuse them would keep out every client that has one.
 func (c *connection) passOver(session string, servers []sdk.McpServer) {
 	if len(servers) > 0 {
-		c.log.Warn("the client's MCP servers are not connected: an agent has the tools of its spec", "session", session, "servers", len(servers))
+		c.log.Warn("ignoring MCP servers of the client", "session", session, "servers", len(servers))
 	}
 }
 
@@ -200,7 +200,7 @@ func (c *connection) update(session string, u update) error {
 		Update  update `json:"update"`
 	}{session, u})
 	if err != nil {
-		return fmt.Errorf("tell the client: %w", err)
+		return fmt.Errorf("notify the client: %w", err)
 	}
 	return nil
 }

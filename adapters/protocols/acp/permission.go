@@ -64,7 +64,7 @@ func (t *talk) ask(run core.ID, ticket core.Ticket) (core.Decision, error) {
 	case err != nil && t.c.ctx.Err() != nil:
 		return core.Decision{}, context.Cause(t.c.ctx)
 	case err != nil:
-		t.c.log.Error("the client was asked for permission and did not answer", "session", t.session, "run", run, "error", err)
+		t.c.log.Error("permission request to the client failed", "session", t.session, "run", run, "error", err)
 		return core.Decision{}, &sdk.RequestError{Code: protocol.RPCInternal, Message: "the client did not answer session/request_permission; the call still waits"}
 	case response.Outcome.Cancelled != nil:
 		t.prompt.cancel()

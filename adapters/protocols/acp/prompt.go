@@ -122,7 +122,7 @@ func (t *talk) passOn(done <-chan struct{}) {
 		}
 	}
 	if err := t.c.Host.CancelRun(t.c.ctx, t.c.Identity, t.prompt.run); err != nil && core.CodeOf(err) != core.CodeNotFound {
-		t.c.log.Error("cancel a run", "session", t.session, "run", t.prompt.run, "error", err)
+		t.c.log.Error("cancelling run failed", "session", t.session, "run", t.prompt.run, "error", err)
 	}
 }
 

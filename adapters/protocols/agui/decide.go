@@ -130,7 +130,7 @@ func approvalOf(payload json.RawMessage) (d core.Decision, ok bool, err error) {
 	case err != nil || p.Approved == nil:
 		return d, false, core.Errorf(core.CodeInvalid, `the payload must be {"approved": true} or {"approved": false}`)
 	case !absent(p.EditedArgs):
-		return d, true, core.Errorf(core.CodeUnsupported, "editedArgs are not asked for: the call runs with the arguments that were shown")
+		return d, true, core.Errorf(core.CodeUnsupported, "editedArgs are not supported: the call runs with the arguments that were shown")
 	}
 	d = protocol.Permission(*p.Approved)
 	d.Reason, d.Remember, d.RememberAs = p.Reason, p.Remember, p.RememberAs

@@ -210,7 +210,7 @@ func (m inMessage) text(at string) (string, error) {
 	}
 	for i, b := range content {
 		if b.Type != core.BlockText {
-			return "", core.Errorf(core.CodeUnsupported, "%s.content[%d]: a %s message may have text alone", at, i, core.Excerpt(m.Role))
+			return "", core.Errorf(core.CodeUnsupported, "%s.content[%d]: a %s message may have only text", at, i, core.Excerpt(m.Role))
 		}
 	}
 	return core.Message{Content: content}.Text(), nil

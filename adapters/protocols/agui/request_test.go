@@ -69,7 +69,7 @@ func TestInputsThatAreNoneAreRefused(t *testing.T) {
 		{"a picture that is no base64", `{"messages":[{"id":"a","role":"user","content":[{"type":"image","source":{"type":"data","value":"%","mimeType":"image/png"}}]}]}`, core.CodeInvalid, "messages[0].content[0] has data that is not base64"},
 		{"an empty file", `{"messages":[{"id":"a","role":"user","content":[{"type":"binary","mimeType":"image/png","id":"x"}]}]}`, core.CodeInvalid, "messages[0].content[0]: the file is empty, want its bytes or a URL"},
 		{"another part", `{"messages":[{"id":"a","role":"user","content":[{"type":"smell"}]}]}`, core.CodeUnsupported, `messages[0].content[0]: type "smell" is not supported, allowed are text, image, audio, video, document and binary`},
-		{"instructions with a picture", `{"messages":[{"id":"s","role":"system","content":[{"type":"binary","mimeType":"image/png","data":"YWJj"}]},{"id":"a","role":"user","content":"x"}]}`, core.CodeUnsupported, "messages[0].content[0]: a system message may have text alone"},
+		{"instructions with a picture", `{"messages":[{"id":"s","role":"system","content":[{"type":"binary","mimeType":"image/png","data":"YWJj"}]},{"id":"a","role":"user","content":"x"}]}`, core.CodeUnsupported, "messages[0].content[0]: a system message may have only text"},
 		{"a message's id", `{"messages":[{"id":"a b","role":"user","content":"x"}]}`, core.CodeInvalid, "message id"},
 		{"runId", `{"runId":"a#b"}`, core.CodeInvalid, "runId"},
 		{"parentRunId", `{"parentRunId":"a#b"}`, core.CodeInvalid, "parentRunId"},

@@ -341,7 +341,7 @@ func TestInterrupt(t *testing.T) {
 func TestABufferedTransportQueues(t *testing.T) {
 	const body = `{"id":"t1","messages":[{"id":"m1","role":"user","parts":[{"type":"text","text":"x"}]}]}`
 	const ids = `"thread_id":"t1","run_id":"01890000-0000-7000-8000-000000000001","dispatch_id":"01890000-0000-7000-8000-000000000002"`
-	const refusal = "{\"error\":\"this address cannot stream; ask the streaming address, or accept application/json\",\"code\":\"not_acceptable\"}\n"
+	const refusal = "{\"error\":\"this address cannot stream; use the streaming address, or accept application/json\",\"code\":\"not_acceptable\"}\n"
 	running := func(core.Identity, string) (host.Thread, error) {
 		return host.Thread{ID: "t1", ActiveRun: runID, Status: core.RunRunning}, nil
 	}

@@ -44,7 +44,7 @@ func TestApprovals(t *testing.T) {
 }
 
 func TestBadApprovalQueries(t *testing.T) {
-	const cursor = ` is not one that this route gave`
+	const cursor = ` is not one that this route returned`
 	for query, want := range map[string]string{
 		"limit=1.5":             `limit \"1.5\" is not a whole number`,
 		"user=bob":              `query has the unknown parameter \"user\", allowed are limit, cursor`,

@@ -91,7 +91,7 @@ func (t *titleText) UnmarshalStrict(v strict.Value) error {
 		if err := v.Decode(t.text); err != nil || *t.text != "" {
 			return err
 		}
-		return strict.Errorf("is empty; null takes a title away")
+		return strict.Errorf("is empty; null removes a title")
 	}
 	return v.Want("a string, or null")
 }

@@ -58,7 +58,7 @@ func (a *api) interruptWith(w http.ResponseWriter, r *http.Request, id core.Iden
 		return err
 	}
 	if s.Mode != "" && s.Mode != mailbox.ModeInterrupt {
-		return core.Errorf(core.CodeInvalid, "mode %q of an interrupt, allowed is interrupt alone", s.Mode)
+		return core.Errorf(core.CodeInvalid, "mode %q of an interrupt, want interrupt", s.Mode)
 	}
 	s.Mode = mailbox.ModeInterrupt
 	if err := a.Complete(&s, id); err != nil {

@@ -151,8 +151,8 @@ func TestMailboxComesInPages(t *testing.T) {
 	for query, want := range map[string]string{
 		"limit=all":               `limit \"all\" is not a whole number`,
 		"state=queued":            `query has the unknown parameter \"state\", allowed are limit, cursor, status`,
-		"cursor=R":                `cursor \"R\" is not one that this route gave`,
-		"cursor=bWVzc2FnZXM6MQ":   `cursor \"bWVzc2FnZXM6MQ\" is not one that this route gave`, // of messages
+		"cursor=R":                `cursor \"R\" is not one that this route returned`,
+		"cursor=bWVzc2FnZXM6MQ":   `cursor \"bWVzc2FnZXM6MQ\" is not one that this route returned`, // of messages
 		"status=":                 `query has the parameter \"status\" without a value`,
 		"status=acked&status=all": `query has the parameter \"status\" 2 times`,
 	} {
@@ -203,7 +203,7 @@ func TestDeleteAndRetry(t *testing.T) {
 func TestBadControlRequestsNeverReachTheRuntime(t *testing.T) {
 	for _, tt := range []struct{ method, path, body, want string }{
 		{"POST", interruptPath, `{"force":true}`, `unknown field \"force\" in body, allowed are agentId, messages, mode, request, priority, available_at, delay_ms, regenerate_from, replace_message`},
-		{"POST", interruptPath, `{"mode":"queue",` + sayHi[1:], `mode \"queue\" of an interrupt, allowed is interrupt alone`},
+		{"POST", interruptPath, `{"mode":"queue",` + sayHi[1:], `mode \"queue\" of an interrupt, want interrupt`},
 		{"POST", interruptPath, `{"delay_ms":1,` + sayHi[1:], `input of mode interrupt cannot be delayed, only queue and reject can`},
 		{"POST", interruptPath, `[]`, `body is a list, want an object`},
 		{"DELETE", "/v1/threads/t1", `{"child_strategy":"cascade"}`, `unknown field \"child_strategy\" in body, none is allowed`},

@@ -80,11 +80,11 @@ func (b *submitted) retake() (*mailbox.Retake, error) {
 	case from != nil && replaced != nil:
 		return nil, core.Errorf(core.CodeInvalid, "body has both regenerate_from and replace_message")
 	case from != nil && says:
-		return nil, core.Errorf(core.CodeInvalid, "body has both regenerate_from, which says the same again, and messages; with replace_message others are said")
+		return nil, core.Errorf(core.CodeInvalid, "body has both regenerate_from, which repeats a message, and messages; use replace_message for a new one")
 	case from != nil:
 		return &mailbox.Retake{Message: string(*from)}, nil
 	case replaced != nil && !says:
-		return nil, core.Errorf(core.CodeInvalid, "messages is required: what takes the place of the one that replace_message names")
+		return nil, core.Errorf(core.CodeInvalid, "messages is required: the replacement for the message that replace_message names")
 	case replaced != nil:
 		return &mailbox.Retake{Message: string(*replaced)}, nil
 	}

@@ -144,7 +144,7 @@ func whatIsSaidOfAThreadHasLimits(t *testing.T) {
 		{`{"title":"` + strings.Repeat("ä", 201) + `"}`, 400, `{"error":"title has 201 characters, at most 200 are allowed","code":"invalid"}`},
 		{`{"title":"a\nb"}`, 400, `{"error":"title \"a\\nb\" has a control character, text on one line is allowed","code":"invalid"}`},
 		{`{"title":" "}`, 400, `{"error":"title is blank; null takes a title away","code":"invalid"}`},
-		{`{"title":""}`, 400, `{"error":"title is empty; null takes a title away","code":"invalid"}`},
+		{`{"title":""}`, 400, `{"error":"title is empty; null removes a title","code":"invalid"}`},
 		{`{"title":7}`, 400, `{"error":"title is 7, want a string, or null","code":"invalid"}`},
 		{`{}`, 400, `{"error":"body changes nothing, at least one of title and metadata is required","code":"invalid"}`},
 		{`{"metadata":[1]}`, 400, `{"error":"metadata is a list, want an object, or null","code":"invalid"}`},
@@ -279,7 +279,7 @@ func runsAreListedByWhenTheyWereSubmitted(t *testing.T) {
 }
 
 func TestBadListQueries(t *testing.T) {
-	const cursor = ` is not one that this route gave`
+	const cursor = ` is not one that this route returned`
 	h := newReal(t)
 	for path, want := range map[string]string{
 		"/v1/threads?user=ann":                      `query has the unknown parameter \"user\", allowed are limit, cursor, q, agent, parent`,

@@ -129,5 +129,5 @@ func placeOf(kind string, cursor *string) (string, error) {
 }
 
 func badCursor(cursor string) error {
-	return core.Errorf(core.CodeInvalid, "cursor %q is not one that this route gave", core.Excerpt(cursor))
+	return core.Errorf(core.CodeInvalid, "cursor %q is not one that this route returned", core.Excerpt(cursor))
 }

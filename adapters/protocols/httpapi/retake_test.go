@@ -40,10 +40,10 @@ func TestARequestNamesTheMessageToTakeBackTo(t *testing.T) {
 func TestWhatSaysTwoThingsAtOnceIsRefused(t *testing.T) {
 	const hi = `"messages":[{"role":"user","content":"hi"}]`
 	tests := []struct{ body, want string }{
-		{`{"regenerate_from":"m1",` + hi + `}`, `body has both regenerate_from, which says the same again, and messages; with replace_message others are said`},
+		{`{"regenerate_from":"m1",` + hi + `}`, `body has both regenerate_from, which repeats a message, and messages; use replace_message for a new one`},
 		{`{"regenerate_from":"m1","replace_message":"m1"}`, `body has both regenerate_from and replace_message`},
 		{`{"regenerate_from":"m1","regenerateFrom":"m1"}`, `regenerateFrom is given twice, as regenerate_from too`},
-		{`{"replace_message":"m1"}`, `messages is required: what takes the place of the one that replace_message names`},
+		{`{"replace_message":"m1"}`, `messages is required: the replacement for the message that replace_message names`},
 		{`{"replace_message":"m1","messages":[]}`, `messages are empty, at least one is required`},
 		{`{"regenerate_from":7}`, `regenerate_from is 7, want a string`},
 		{`{"regenerate_from":""}`, `message to take back to is empty`},

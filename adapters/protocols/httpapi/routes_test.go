@@ -99,7 +99,7 @@ func TestMessagesComeInPages(t *testing.T) {
 }
 
 func TestBadMessageQueries(t *testing.T) {
-	const limit, cursor = ` is not a whole number`, ` is not one that this route gave`
+	const limit, cursor = ` is not a whole number`, ` is not one that this route returned`
 	for query, want := range map[string]string{
 		"limit=1e2":         `limit \"1e2\"` + limit,
 		"limit=0x10":        `limit \"0x10\"` + limit,

@@ -316,7 +316,7 @@ func TestALastEventBeyondTheEndGetsTheEndAlone(t *testing.T) {
 }
 
 func TestABufferedTransportQueues(t *testing.T) {
-	const refusal = `{"error":"this address cannot stream; ask the streaming address, or accept application/json","code":"not_acceptable"}`
+	const refusal = `{"error":"this address cannot stream; use the streaming address, or accept application/json","code":"not_acceptable"}`
 	h := func(f *fake, base string) http.Handler {
 		return newServer(f, func(o *httpapi.Options) { o.Buffered, o.StreamURL = true, base })
 	}

@@ -69,7 +69,7 @@ func messagesInBothOrders(t *testing.T) {
 	check(t, do(r, "GET", "/v1/threads/t1/messages?run="+other, ""), 404, `{"error":"run `+other+` of thread t1 not found","code":"not_found"}`)
 	cursor := names(r.get("/v1/threads/t1/messages?limit=1"), "next_cursor")[0]
 	for _, path := range []string{"?order=desc&cursor=", "?run=" + runs[0] + "&cursor="} {
-		check(t, do(r, "GET", "/v1/threads/t1/messages"+path+cursor, ""), 400, `{"error":"cursor \"`+cursor+`\" is not one that this route gave","code":"invalid"}`)
+		check(t, do(r, "GET", "/v1/threads/t1/messages"+path+cursor, ""), 400, `{"error":"cursor \"`+cursor+`\" is not one that this route returned","code":"invalid"}`)
 	}
 	check(t, do(r, "GET", "/v1/threads/t1/messages?order=up", ""), 400, `{"error":"order \"up\" is unknown, allowed are asc, desc","code":"invalid"}`)
 	check(t, do(r, "GET", "/v1/threads/t1/messages?visibility=internal", ""), 400, `{"error":"visibility \"internal\" is unknown, allowed are external, all","code":"invalid"}`)
@@ -96,7 +96,7 @@ func stepsOfARunThatWaits(t *testing.T) {
 		}
 	}
 	r.want("pages of one", []string{"ID.1", "ID.2"}, strings.Fields(settled(strings.Join(r.pages(path+"?limit=1", "message_id"), " "))))
-	check(t, do(r, "GET", path+"?cursor=x", ""), 400, `{"error":"cursor \"x\" is not one that this route gave","code":"invalid"}`)
+	check(t, do(r, "GET", path+"?cursor=x", ""), 400, `{"error":"cursor \"x\" is not one that this route returned","code":"invalid"}`)
 }
 
 func TestEventsOfARun(t *testing.T) { synctest.Test(t, eventsOfARun) }
@@ -134,7 +134,7 @@ func TestStateOverHTTP(t *testing.T) {
 		"/v1/threads/t1/state?revision=9007199254740992":     `revision \"9007199254740992\" is not a number from 0 to 9007199254740991`,
 		"/v1/threads/t1/state/patches?since=x":               `since \"x\" is not a number from 0 to 9007199254740991`,
 		"/v1/threads/t1/state/patches?since=1&cursor=eA":     `query has both cursor and since, at most one is allowed`,
-		"/v1/threads/t1/state/patches?cursor=bWVzc2FnZXM6MQ": `cursor \"bWVzc2FnZXM6MQ\" is not one that this route gave`,
+		"/v1/threads/t1/state/patches?cursor=bWVzc2FnZXM6MQ": `cursor \"bWVzc2FnZXM6MQ\" is not one that this route returned`,
 	} {
 		check(t, do(r, "GET", path, ""), 400, `{"error":"`+want+`","code":"invalid"}`)
 	}

@@ -116,7 +116,7 @@ func decodeItem(key, value []byte) (item, error) {
 	i.expires, n = binary.Varint(rest)
 	number(n)
 	if bad {
-		return item{}, core.Errorf(core.CodeCorrupt, "value of %d bytes ends in its numbers", len(value))
+		return item{}, core.Errorf(core.CodeCorrupt, "value of %d bytes is truncated", len(value))
 	}
 	i.payload = append([]byte{}, rest...)
 	return i, nil

@@ -220,7 +220,7 @@ func (d *database) settle() error {
 			err = d.disk.Sync()
 		}
 		if err != nil {
-			return d.refused(fmt.Errorf("find out what is on the disk: %w", err))
+			return d.refused(fmt.Errorf("check the disk after an error: %w", err))
 		}
 		d.meta.Store(newest)
 	}
@@ -271,7 +271,7 @@ func (d *database) whole() error {
 
 // breakOff makes every later call fail.
 func (d *database) breakOff(cause error) error {
-	err := d.explain(fmt.Errorf("the store cannot go on, restart the program: %w", cause))
+	err := d.explain(fmt.Errorf("the store cannot continue, restart the program: %w", cause))
 	d.broken.CompareAndSwap(nil, &err)
 	return *d.broken.Load()
 }

@@ -152,7 +152,7 @@ func TestMetaPagesThatAreOverwrittenWhileOpenHangNobody(t *testing.T) {
 		_, headErr := s.Head(t.Context(), key)
 		_, commitErr := s.Commit(t.Context(), key, filledCommit(key, 2))
 		for method, err := range map[string]error{"Head": headErr, "Commit": commitErr} {
-			if !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), "the store cannot go on, restart the program: ") {
+			if !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), "the store cannot continue, restart the program: ") {
 				t.Errorf("%s returns the error %v, want one that says that the store cannot go on", method, err)
 			}
 		}

@@ -49,7 +49,7 @@ func verify(file *os.File) error {
 		}
 	}
 	if !bytes.Equal(w.stored, encodeSum(w.sum)) {
-		return core.Errorf(core.CodeCorrupt, "its entries are not those that were written")
+		return core.Errorf(core.CodeCorrupt, "its entries are missing or outdated")
 	}
 	return nil
 }

@@ -95,7 +95,7 @@ func TestVerifyFindsWhatBboltTrusts(t *testing.T) {
 		{"a page of another kind", func(b []byte) { b[leaf+8] = 0x10 }, "has a wrong header"},
 		{"a branch without children", func(b []byte) { order.PutUint16(b[branch+10:], 0) }, "has a wrong header"},
 		{"more elements than a page has place for", func(b []byte) { order.PutUint16(b[leaf+10:], 1000) }, "has a wrong header"},
-		{"one element less", func(b []byte) { b[leaf+10]-- }, "its entries are not those that were written"},
+		{"one element less", func(b []byte) { b[leaf+10]-- }, "its entries are missing or outdated"},
 		{"a key of a branch behind the page", func(b []byte) { order.PutUint32(b[branch+pageHeader+4:], 1<<31) }, "has an element after its end"},
 		{"a key behind the page", func(b []byte) { order.PutUint32(b[leaf+pageHeader+8:], 1<<20) }, "has an element after its end"},
 		{"a branch with keys out of order", func(b []byte) { order.PutUint32(b[branch+pageHeader+elementSize+4:], 1) }, "has keys out of order"},

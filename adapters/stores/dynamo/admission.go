@@ -244,7 +244,7 @@ func (s *Store) Admit(ctx context.Context, tenant string, a store.Admitting) (st
 			return after, false, nil
 		}
 	}
-	return store.Admission{}, false, core.Errorf(core.CodeUnavailable, "%s: the stored item changes under the write", u.doing)
+	return store.Admission{}, false, core.Errorf(core.CodeUnavailable, "%s: the stored item changed during the write", u.doing)
 }
 
 // trimNames leaves out the names that no expression has: DynamoDB refuses them.
@@ -281,7 +281,7 @@ func (s *Store) Charge(ctx context.Context, tenant string, c store.Use) (store.A
 			return store.Admission{}, false, err
 		}
 	}
-	return store.Admission{}, false, core.Errorf(core.CodeUnavailable, "%s: the stored item changes under the write", u.doing)
+	return store.Admission{}, false, core.Errorf(core.CodeUnavailable, "%s: the stored item changed during the write", u.doing)
 }
 
 // Release implements [store.Backend] with one UpdateItem.

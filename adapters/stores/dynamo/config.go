@@ -37,7 +37,7 @@ func (s *Store) PutSnapshot(ctx context.Context, hash string, content []byte) er
 		return err
 	}
 	if len(met.item) == 0 {
-		return core.Errorf(core.CodeUnavailable, "%s: the stored item changes under the write", doing)
+		return core.Errorf(core.CodeUnavailable, "%s: the stored item changed during the write", doing)
 	}
 	stored, err := payloadOf(met.item)
 	if err != nil {

@@ -61,5 +61,5 @@ func (s *Store) putHead(ctx context.Context, key core.ThreadKey, pk types.Attrib
 		// There was no head, so that none came back, and the one before next was
 		// written until it was looked for: it refuses nothing.
 	}
-	return store.Outcome{}, core.Errorf(core.CodeUnavailable, "%s: the stored item changes under the write", doing)
+	return store.Outcome{}, core.Errorf(core.CodeUnavailable, "%s: the stored item changed during the write", doing)
 }

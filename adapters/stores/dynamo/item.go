@@ -121,7 +121,7 @@ func decodeHead(key core.ThreadKey, it item) (store.Head, error) {
 	}
 	version, err := numberOf(it, attrVersion)
 	if err != nil || version != head.Version {
-		return store.Head{}, fmt.Errorf("head of %s: %w: version is %d inside and %d outside", key, store.ErrCorrupt, head.Version, version)
+		return store.Head{}, fmt.Errorf("head of %s: %w: version is %d in the head and %d in the item", key, store.ErrCorrupt, head.Version, version)
 	}
 	return head, nil
 }

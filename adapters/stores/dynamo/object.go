@@ -115,7 +115,7 @@ func (s *Store) fetch(ctx context.Context, doing string, it item) (ok bool, err 
 		return true, during(doing, err)
 	}
 	if s.objects == nil {
-		return true, core.Errorf(core.CodeInternal, "%s: its payload is an object, and no bucket is configured", doing)
+		return true, core.Errorf(core.CodeInternal, "%s: its payload is an object, but no bucket is configured", doing)
 	}
 	key, err := threadKey(it)
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *Store) fetch(ctx context.Context, doing string, it item) (ok bool, err 
 		}
 		return true, fmt.Errorf("%s: %w: its object %s is missing", doing, store.ErrCorrupt, o.name)
 	}
-	return true, fmt.Errorf("%s: %w: its object %s has other bytes, %d of them", doing, store.ErrCorrupt, o.name, len(content))
+	return true, fmt.Errorf("%s: %w: its object %s differs, it has %d bytes", doing, store.ErrCorrupt, o.name, len(content))
 }
 
 // ahead bounds the objects that are fetched at the same time, and before they are asked

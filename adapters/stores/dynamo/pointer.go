@@ -55,7 +55,7 @@ func (s *Store) putPointer(ctx context.Context, p pointerPut) (taken *store.Poin
 		}
 		return &store.Pointer{Name: p.pointer.Name, Value: value}, nil
 	}
-	return nil, core.Errorf(core.CodeUnavailable, "%s: the stored item changes under the write", p.doing)
+	return nil, core.Errorf(core.CodeUnavailable, "%s: the stored item changed during the write", p.doing)
 }
 
 // Pointer implements [store.Backend], strongly consistent.

@@ -90,7 +90,7 @@ func (s *Store) putRecord(ctx context.Context, p recordPut) error {
 			return err
 		}
 	}
-	return core.Errorf(core.CodeUnavailable, "%s: the stored item changes under the write", p.doing)
+	return core.Errorf(core.CodeUnavailable, "%s: the stored item changed during the write", p.doing)
 }
 
 // condition sets what [store.Record.Admit] asks of the stored item. Only create-only

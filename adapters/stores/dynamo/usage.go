@@ -72,7 +72,7 @@ func (s *Store) putUsage(ctx context.Context, p *usagePut) error {
 			return err
 		}
 	}
-	return core.Errorf(core.CodeUnavailable, "%s: the stored item changes under the write", p.doing)
+	return core.Errorf(core.CodeUnavailable, "%s: the stored item changed during the write", p.doing)
 }
 
 // marked remembers the marks of an hour that this process has set: they stand until the

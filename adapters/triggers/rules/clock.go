@@ -62,11 +62,11 @@ func (c clock) run(ctx context.Context) {
 			return
 		}
 		if late := c.env.Now().Sub(next); late > latest {
-			c.log.Warn("schedule's moment was missed", "trigger", c.trigger, "time", next, "late", late)
+			c.log.Warn("scheduled time missed", "trigger", c.trigger, "time", next, "late", late)
 			continue
 		}
 		if err := c.fire(ctx, next); err != nil {
-			c.log.Error("schedule's run was not started", "trigger", c.trigger, "time", next, "error", err)
+			c.log.Error("starting scheduled run failed", "trigger", c.trigger, "time", next, "error", err)
 		}
 	}
 }

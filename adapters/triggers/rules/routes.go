@@ -88,7 +88,7 @@ func (o RouteOptions) verifier(w webhook) (func(context.Context) (*verifier, err
 		return func(context.Context) (*verifier, error) { return v, nil }, err
 	}
 	if o.Secret(variable) != "" {
-		return nil, core.Errorf(core.CodeInvalid, "environment variables %s and %s%s are both set, one is the secret and the other names it", variable, variable, nameSuffix)
+		return nil, core.Errorf(core.CodeInvalid, "environment variables %s and %s%s are both set, set one of them", variable, variable, nameSuffix)
 	}
 	source, err := o.Source(name)
 	if err != nil {
@@ -202,7 +202,7 @@ func (h *handler) played(t trigger, body []byte) ([]incoming.Event, error) {
 	}
 	for i, e := range events {
 		if e.Source != t.Source {
-			return nil, core.Errorf(core.CodeInvalid, "the event is of source %s, trigger %s takes %s", e.Source, t.Name, t.Source)
+			return nil, core.Errorf(core.CodeInvalid, "the event is of source %s, trigger %s accepts %s", e.Source, t.Name, t.Source)
 		}
 		if e.Trigger != "" && e.Trigger != t.Name {
 			return nil, core.Errorf(core.CodeInvalid, "the event is for trigger %s, not for %s", core.Excerpt(e.Trigger), t.Name)

@@ -97,7 +97,7 @@ func TestRequests(t *testing.T) {
 			mac.Write([]byte(body))
 			return with(with(signed("/v1/triggers/code", body), "X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil))), "X-GitHub-Delivery", "d1")
 		}(), 202, `{"status":"queued","runs":[{"thread_id":"code-6b0602208ad04ee70b032087ec92ada2","run_id":"01000000-0000-0000-0000-000000000000","dispatch_id":"02000000-0000-0000-0000-000000000000","duplicate":false}]}`},
-		{"a challenge that nobody signed", with(signed("/v1/triggers/chat", `{"type":"url_verification","challenge":"3eZbrw1aB"}`), "X-Slack-Signature", "v0=00"), 401, `{"error":"the request is not signed as scheme slack asks for","code":"unauthorized"}`},
+		{"a challenge that nobody signed", with(signed("/v1/triggers/chat", `{"type":"url_verification","challenge":"3eZbrw1aB"}`), "X-Slack-Signature", "v0=00"), 401, `{"error":"the request has no valid signature of scheme slack","code":"unauthorized"}`},
 		{"no JSON", signed("/v1/triggers/chat", `{"a":`), 400, `{"error":"the body is not JSON","code":"invalid"}`},
 		{"a form", with(signed("/v1/triggers/chat", `a=b`), "Content-Type", "application/x-www-form-urlencoded"), 415, `{"error":"content type of an event must be application/json","code":"unsupported"}`},
 		{"a thread that is full", signed("/v1/triggers/full", `{}`), 429, `{"error":"trigger full: 8 runs are queued","code":"full"}`},

@@ -67,7 +67,7 @@ func TestWhatIsWrongWithATriggerIsNamed(t *testing.T) {
 		{"no name", `{"source":"sqs","prompt":"x"}`, `triggers[0] (): name is empty`},
 		{"a name that no path takes", `{"name":"a/b","source":"sqs","prompt":"x"}`, `triggers[0] (a/b): name "a/b" has the character '/', allowed are A-Z a-z 0-9 . _ : -`},
 		{"a name with a separator", `{"name":"a:b","source":"sqs","prompt":"x"}`, `triggers[0] (a:b): name "a:b" has the character ':', allowed are A-Z a-z 0-9 . _ -`},
-		{"a name twice", `[{"name":"a","source":"sqs","prompt":"x"},{"name":"a","source":"s3","prompt":"x"}]`, `triggers[1] (a): name is that of an earlier trigger`},
+		{"a name twice", `[{"name":"a","source":"sqs","prompt":"x"},{"name":"a","source":"s3","prompt":"x"}]`, `triggers[1] (a): name is used by an earlier trigger`},
 		{"no source", `{"name":"a","prompt":"x"}`, `triggers[0] (a): source is required, allowed are eventbridge, s3, sns, sqs, dynamodb, schedule, webhook`},
 		{"an unknown source", `{"name":"a","source":"kafka","prompt":"x"}`, `triggers[0] (a): source "kafka" is unknown, allowed are eventbridge, s3, sns, sqs, dynamodb, schedule, webhook`},
 		{"an unknown agent", `{"name":"a","source":"sqs","prompt":"x","agent":"b"}`, `triggers[0] (a): agent "b" is unknown: the deployment has no such agent`},

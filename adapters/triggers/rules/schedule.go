@@ -161,7 +161,7 @@ func digits(text string) (int, error) {
 }
 
 // errOver is returned for a schedule that comes to no moment any more.
-var errOver = errors.New("the schedule has no moment left")
+var errOver = errors.New("the schedule has no further time")
 
 // next returns the first moment after a time, or [errOver].
 func (s schedule) next(after time.Time) (time.Time, error) {

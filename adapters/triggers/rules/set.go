@@ -72,7 +72,7 @@ func newSet(triggers []trigger, o Options) (*Set, error) {
 
 func (s *Set) add(t trigger) error {
 	if slices.ContainsFunc(s.triggers, func(c *compiled) bool { return c.Name == t.Name }) {
-		return at("name", errors.New("is that of an earlier trigger"))
+		return at("name", errors.New("is used by an earlier trigger"))
 	}
 	if t.Agent == "" {
 		t.Agent = s.Runtime.DefaultAgent()

@@ -74,7 +74,7 @@ func TestNamesOfSecretsThatAreRefused(t *testing.T) {
 		source func(string) (secrets.Source, error)
 		want   string
 	}{
-		{"both", map[string]string{"SLACK_SECRET": "s", "SLACK_SECRET_NAME": "n"}, refuse, "trigger chat: environment variables SLACK_SECRET and SLACK_SECRET_NAME are both set, one is the secret and the other names it"},
+		{"both", map[string]string{"SLACK_SECRET": "s", "SLACK_SECRET_NAME": "n"}, refuse, "trigger chat: environment variables SLACK_SECRET and SLACK_SECRET_NAME are both set, set one of them"},
 		{"no name", map[string]string{"SLACK_SECRET_NAME": "a b"}, refuse, "trigger chat: environment variable SLACK_SECRET_NAME: no name of a secret"},
 		{"nowhere to look", map[string]string{"SLACK_SECRET_NAME": "n"}, nil, "trigger chat: environment variable SLACK_SECRET is required: it is the secret that signs requests"},
 	} {

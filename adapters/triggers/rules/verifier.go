@@ -139,5 +139,5 @@ func (v *verifier) signed(given, prefix string, parts ...[]byte) error {
 }
 
 func (v *verifier) refused() error {
-	return core.Errorf(core.CodeUnauthorized, "the request is not signed as scheme %s asks for", v.scheme)
+	return core.Errorf(core.CodeUnauthorized, "the request has no valid signature of scheme %s", v.scheme)
 }

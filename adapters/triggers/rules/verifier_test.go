@@ -53,7 +53,7 @@ func TestSignatures(t *testing.T) {
 	slackHeader := func(at, signature string) http.Header {
 		return headers("X-Slack-Request-Timestamp", at, "X-Slack-Signature", signature)
 	}
-	const wrong = "the request is not signed as scheme "
+	const wrong = "the request has no valid signature of scheme "
 	tests := []struct {
 		name   string
 		v      *verifier
@@ -66,10 +66,10 @@ func TestSignatures(t *testing.T) {
 		{"GitHub", github, headers("X-Hub-Signature-256", githubSignature, "X-GitHub-Delivery", "d1"), githubBody, 0, "d1", ""},
 		{"GitHub, by the older secret", &verifier{schemeGitHub, [][]byte{[]byte(githubSecret), []byte("another")}}, headers("X-Hub-Signature-256", githubSignature, "X-GitHub-Delivery", "d1"), githubBody, 0, "d1", ""},
 		{"GitHub, in capitals", github, headers("X-Hub-Signature-256", "sha256="+strings.ToUpper(githubSignature[7:]), "X-GitHub-Delivery", "d1"), githubBody, 0, "d1", ""},
-		{"GitHub, another body", github, headers("X-Hub-Signature-256", githubSignature, "X-GitHub-Delivery", "d1"), githubBody + " ", 0, "", wrong + "github asks for"},
-		{"GitHub, its old hash", github, headers("X-Hub-Signature-256", "sha1="+githubSignature[7:], "X-GitHub-Delivery", "d1"), githubBody, 0, "", wrong + "github asks for"},
-		{"GitHub, cut off", github, headers("X-Hub-Signature-256", githubSignature[:69], "X-GitHub-Delivery", "d1"), githubBody, 0, "", wrong + "github asks for"},
-		{"GitHub, an empty hash", github, headers("X-Hub-Signature-256", "sha256=", "X-GitHub-Delivery", "d1"), githubBody, 0, "", wrong + "github asks for"},
+		{"GitHub, another body", github, headers("X-Hub-Signature-256", githubSignature, "X-GitHub-Delivery", "d1"), githubBody + " ", 0, "", wrong + "github"},
+		{"GitHub, its old hash", github, headers("X-Hub-Signature-256", "sha1="+githubSignature[7:], "X-GitHub-Delivery", "d1"), githubBody, 0, "", wrong + "github"},
+		{"GitHub, cut off", github, headers("X-Hub-Signature-256", githubSignature[:69], "X-GitHub-Delivery", "d1"), githubBody, 0, "", wrong + "github"},
+		{"GitHub, an empty hash", github, headers("X-Hub-Signature-256", "sha256=", "X-GitHub-Delivery", "d1"), githubBody, 0, "", wrong + "github"},
 		{"GitHub, no signature", github, headers("X-GitHub-Delivery", "d1"), githubBody, 0, "", "header X-Hub-Signature-256 is required, exactly once"},
 		{"GitHub, two signatures", github, headers("X-Hub-Signature-256", "x", "X-Hub-Signature-256", githubSignature, "X-GitHub-Delivery", "d1"), githubBody, 0, "", "header X-Hub-Signature-256 is required, exactly once"},
 		{"GitHub, no delivery", github, headers("X-Hub-Signature-256", githubSignature), githubBody, 0, "", "header X-GitHub-Delivery is required, exactly once"},
@@ -81,14 +81,14 @@ func TestSignatures(t *testing.T) {
 		{"Standard, five minutes late", standard, standardHeader(standardID, standardTime, standardSignature), standardBody, 1614265330 + 300, standardID, ""},
 		{"Standard, later", standard, standardHeader(standardID, standardTime, standardSignature), standardBody, 1614265330 + 301, "", "header Webhook-Timestamp is not within 5 minutes of the server's clock"},
 		{"Standard, too early", standard, standardHeader(standardID, standardTime, standardSignature), standardBody, 1614265330 - 301, "", "header Webhook-Timestamp is not within 5 minutes of the server's clock"},
-		{"Standard, another id", standard, standardHeader("msg_2", standardTime, standardSignature), standardBody, 1614265330, "", wrong + "standard asks for"},
-		{"Standard, another time", standard, standardHeader(standardID, "1614265331", standardSignature), standardBody, 1614265330, "", wrong + "standard asks for"},
-		{"Standard, another version", standard, standardHeader(standardID, standardTime, "v2"+standardSignature[2:]), standardBody, 1614265330, "", wrong + "standard asks for"},
+		{"Standard, another id", standard, standardHeader("msg_2", standardTime, standardSignature), standardBody, 1614265330, "", wrong + "standard"},
+		{"Standard, another time", standard, standardHeader(standardID, "1614265331", standardSignature), standardBody, 1614265330, "", wrong + "standard"},
+		{"Standard, another version", standard, standardHeader(standardID, standardTime, "v2"+standardSignature[2:]), standardBody, 1614265330, "", wrong + "standard"},
 		{"Standard, no time", standard, standardHeader(standardID, "now", standardSignature), standardBody, 1614265330, "", "header Webhook-Timestamp is not a time in seconds"},
 		{"Standard, no id", standard, headers("webhook-timestamp", standardTime, "webhook-signature", standardSignature), standardBody, 1614265330, "", "header Webhook-Id is required, exactly once"},
 
 		{"Slack", slack, slackHeader(slackTime, slackSignature), slackBody, 1531420618, slackID, ""},
-		{"Slack, another time", slack, slackHeader("1531420619", slackSignature), slackBody, 1531420618, "", wrong + "slack asks for"},
+		{"Slack, another time", slack, slackHeader("1531420619", slackSignature), slackBody, 1531420618, "", wrong + "slack"},
 		{"Slack, old", slack, slackHeader(slackTime, slackSignature), slackBody, 1531420618 + 301, "", "header X-Slack-Request-Timestamp is not within 5 minutes of the server's clock"},
 		{"Slack, no signature", slack, headers("X-Slack-Request-Timestamp", slackTime), slackBody, 1531420618, "", "header X-Slack-Signature is required, exactly once"},
 		{"Slack, an event's id", slack, slackHeader(slackTime, "v0=7f7e3a3092096b95290532e2dda09f1109d4100299886e84b5527cf31670d8bf"), `{"event_id":"Ev08MFMKH6"}`, 1531420618, "Ev08MFMKH6", ""},

@@ -186,8 +186,8 @@ func TestEventsThatAreRefused(t *testing.T) {
 	}{
 		{"no such trigger", "other", event, plain, 404, `{"error":"trigger other not found","code":"not_found"}`},
 		{"no signature", "issues", hook, plain, 401, `{"error":"header X-Hub-Signature-256 is required, exactly once","code":"unauthorized"}`},
-		{"another signature", "issues", hook, with("X-Hub-Signature-256", "sha256="+strings.Repeat("0", 64)), 401, `{"error":"the request is not signed as scheme github asks for","code":"unauthorized"}`},
-		{"another body", "issues", append(bytes.Clone(hook), ' '), signed, 401, `{"error":"the request is not signed as scheme github asks for","code":"unauthorized"}`},
+		{"another signature", "issues", hook, with("X-Hub-Signature-256", "sha256="+strings.Repeat("0", 64)), 401, `{"error":"the request has no valid signature of scheme github","code":"unauthorized"}`},
+		{"another body", "issues", append(bytes.Clone(hook), ' '), signed, 401, `{"error":"the request has no valid signature of scheme github","code":"unauthorized"}`},
 		{"an event the filter does not want", "issues", hook, with("X-GitHub-Event", "push"), 202, `{"status":"ignored","runs":[]}`},
 		{"another source's event", "uploads", event, plain, 400, `{"error":"the event is of source eventbridge, trigger uploads takes s3","code":"invalid"}`},
 		{"another trigger's moment", "report", []byte(`{"trigger":"weekly","time":"2026-11-23T07:00:00Z"}`), plain, 400, `{"error":"the event is for trigger weekly, not for report","code":"invalid"}`},

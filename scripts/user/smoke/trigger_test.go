@@ -41,7 +41,7 @@ func TestAnEventStartsARun(t *testing.T) {
 	}{
 		{"github", "github", "p", []string{"-scheme", "github", "-header", "X-GitHub-Event: issues", "-event", event(`{"thread":"issue-1"}`)}, "trigger: ok"},
 		{"github, of another kind", "github", "p", []string{"-scheme", "github", "-event", event(`{"thread":"issue-2"}`)}, "trigger: FAILED: the event started no run: the filter of the trigger does not match; use another -event"},
-		{"github, with another secret", "github", "q", []string{"-scheme", "github"}, "trigger: FAILED: POST " + url + `/v1/triggers/github: status 401, want 202: {"error":"the request is not signed as scheme github asks for"`},
+		{"github, with another secret", "github", "q", []string{"-scheme", "github"}, "trigger: FAILED: POST " + url + `/v1/triggers/github: status 401, want 202: {"error":"the request has no valid signature of scheme github"`},
 		{"standard, on a thread of smoke's own", "standard", standardSecret, []string{"-scheme", "standard"}, "trigger: ok"},
 		{"slack, whose run waits", "slack", "p", []string{"-scheme", "slack", "-event", event(`{"thread":"slack-1"}`)}, "trigger: ok"},
 		{"a run that fails", "orders", "", []string{"-event", order}, "trigger: FAILED: run 01"},

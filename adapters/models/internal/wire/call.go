@@ -43,7 +43,7 @@ func CallIDs(adapter string, messages []core.Message) ([]IDs, error) {
 				}
 			}
 			if ids[i].Result == "" {
-				return nil, Invalid(adapter, fmt.Sprintf("tool message %s has the result of call %s, which the turn before it does not have open", quoted(m.ID), quoted(m.ToolResult.CallID)))
+				return nil, Invalid(adapter, fmt.Sprintf("tool message %s has the result of call %s, which is not open in the previous turn", quoted(m.ID), quoted(m.ToolResult.CallID)))
 			}
 		}
 	}

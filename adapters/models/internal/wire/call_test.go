@@ -38,9 +38,9 @@ func TestCallIDsAreOurs(t *testing.T) {
 		{"ids that repeat in a turn, or are missing", []core.Message{calls("", ""), result(""), result("")},
 			[]IDs{{Calls: []string{"c0_0", "c0_1"}}, {Result: "c0_0"}, {Result: "c0_1"}}, ""},
 		{"context between", []core.Message{calls("x"), {Role: core.RoleSystem}, result("x")}, []IDs{{Calls: []string{"c0_0"}}, {}, {Result: "c0_0"}}, ""},
-		{"no call", []core.Message{calls("x"), result("z")}, nil, `a: tool message "r" has the result of call "z", which the turn before it does not have open`},
-		{"twice", []core.Message{calls("x"), result("x"), result("x")}, nil, `a: tool message "r" has the result of call "x", which the turn before it does not have open`},
-		{"of an older turn", []core.Message{calls("x"), calls(), result("x")}, nil, `a: tool message "r" has the result of call "x", which the turn before it does not have open`},
+		{"no call", []core.Message{calls("x"), result("z")}, nil, `a: tool message "r" has the result of call "z", which is not open in the previous turn`},
+		{"twice", []core.Message{calls("x"), result("x"), result("x")}, nil, `a: tool message "r" has the result of call "x", which is not open in the previous turn`},
+		{"of an older turn", []core.Message{calls("x"), calls(), result("x")}, nil, `a: tool message "r" has the result of call "x", which is not open in the previous turn`},
 		{"no result", []core.Message{calls("x"), {ID: "r", Role: core.RoleTool}}, nil, `a: tool message "r" has no result`},
 	}
 	for _, tt := range tests {
@@ -89,8 +89,8 @@ func TestOptionsAreAddedBehindTheRequest(t *testing.T) {
 		{"an empty object", body, ` {} `, body, ""},
 		{"sorted, without space", body + "\n", `{"z": [1, 2], "a": {"b": "<&>"}}`, `{"model":"m","max":1,"a":{"b":"<&>"},"z":[1,2]}`, ""},
 		{"to an empty body", `{}`, `{"a":null}`, `{"a":null}`, ""},
-		{"one that is set", body, `{"max":2}`, "", "a: provider_options.max is set by the adapter and cannot be given"},
-		{"one that may be set", body, `{"stop":2}`, "", "a: provider_options.stop is set by the adapter and cannot be given"},
+		{"one that is set", body, `{"max":2}`, "", "a: provider_options.max is set by the adapter, remove it"},
+		{"one that may be set", body, `{"stop":2}`, "", "a: provider_options.stop is set by the adapter, remove it"},
 		{"a list", body, `[1]`, "", "a: provider_options are [1], want a JSON object"},
 		{"cut", body, `{"a":`, "", `a: provider_options are {"a":, want a JSON object`},
 		{"a body that is none", `[]`, `{"a":1}`, "", "a: encode the request: json: cannot unmarshal array into Go value of type map[string]json.RawMessage"},

@@ -36,7 +36,7 @@ func BaseURL(adapter, text string) (*url.URL, error) {
 func Source(adapter, key string, source secret.Source) (secret.Source, error) {
 	if source != nil {
 		if key != "" {
-			return nil, core.Errorf(core.CodeInvalid, "%s: there is an API key and a source of one, give one of them", adapter)
+			return nil, core.Errorf(core.CodeInvalid, "%s: both an API key and a source of keys are set, want one of them", adapter)
 		}
 		return source, nil
 	}

@@ -133,7 +133,7 @@ func (c *Client) infer(ctx context.Context, post Post, turn Turn, yield func(mod
 
 // silent is the error of a server that sent nothing; status is 0 before its headers.
 func (c *Client) silent(kind model.ErrorKind, status int, idle time.Duration) error {
-	return &model.Error{Kind: kind, Status: status, Message: fmt.Sprintf("%s: nothing came for %v", c.Name, idle)}
+	return &model.Error{Kind: kind, Status: status, Message: fmt.Sprintf("%s: no data for %v", c.Name, idle)}
 }
 
 // failed returns the error of a stream as a *model.Error.

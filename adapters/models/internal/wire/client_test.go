@@ -247,11 +247,11 @@ func TestSilenceEndsAStream(t *testing.T) {
 		kind       model.ErrorKind
 		waited     time.Duration
 	}{
-		{"nothing at all", "", 0, 0, []string{"error a: nothing came for 1m0s"}, model.KindTimeout, time.Minute},
-		{"as the client says", "", 5 * time.Second, 0, []string{"error a: nothing came for 5s"}, model.KindTimeout, 5 * time.Second},
-		{"as the request says", "", 5 * time.Second, 2 * time.Minute, []string{"error a: nothing came for 2m0s"}, model.KindTimeout, 2 * time.Minute},
-		{"comments are no turn", ": wait\n\n", 0, 0, []string{"error a: nothing came for 1m0s"}, model.KindTimeout, time.Minute},
-		{"the turn had begun", "data: a\n\n", 0, 0, []string{"a", "error a: nothing came for 1m0s"}, model.KindInterrupted, time.Minute},
+		{"nothing at all", "", 0, 0, []string{"error a: no data for 1m0s"}, model.KindTimeout, time.Minute},
+		{"as the client says", "", 5 * time.Second, 0, []string{"error a: no data for 5s"}, model.KindTimeout, 5 * time.Second},
+		{"as the request says", "", 5 * time.Second, 2 * time.Minute, []string{"error a: no data for 2m0s"}, model.KindTimeout, 2 * time.Minute},
+		{"comments are no turn", ": wait\n\n", 0, 0, []string{"error a: no data for 1m0s"}, model.KindTimeout, time.Minute},
+		{"the turn had begun", "data: a\n\n", 0, 0, []string{"a", "error a: no data for 1m0s"}, model.KindInterrupted, time.Minute},
 		{"the turn may end here", "data: a\n\ndata: ;\n\n", 0, 0, []string{"a", "end_turn"}, "", time.Minute},
 		{"it is complete", "data: .\n\n", 0, 0, []string{"end_turn"}, "", 250 * time.Millisecond},
 	}
@@ -303,10 +303,10 @@ func TestSilenceBeforeTheHeadersEndsAStream(t *testing.T) {
 		want          string
 		waited        time.Duration
 	}{
-		{"as by default", 0, 0, 0, "a: nothing came for 1m0s", time.Minute},
-		{"as the client says", 0, 5 * time.Second, 0, "a: nothing came for 5s", 5 * time.Second},
-		{"as the request says", 0, 5 * time.Second, 10 * time.Minute, "a: nothing came for 10m0s", 10 * time.Minute},
-		{"of the request with another key", 1, 0, 0, "a: nothing came for 1m0s", 31 * time.Minute},
+		{"as by default", 0, 0, 0, "a: no data for 1m0s", time.Minute},
+		{"as the client says", 0, 5 * time.Second, 0, "a: no data for 5s", 5 * time.Second},
+		{"as the request says", 0, 5 * time.Second, 10 * time.Minute, "a: no data for 10m0s", 10 * time.Minute},
+		{"of the request with another key", 1, 0, 0, "a: no data for 1m0s", 31 * time.Minute},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -432,7 +432,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		{key("", nil), ""},
 		{key("k", nil), ""},
 		{key("", source), ""},
-		{key("k", source), "a: there is an API key and a source of one, give one of them"},
+		{key("k", source), "a: both an API key and a source of keys are set, want one of them"},
 		{key(testKey+"\n", nil), "a: API key has a space, a line end or another character that a header cannot carry"},
 		{CheckHeader("a", "project", "ok"), ""},
 		{CheckHeader("a", "project", "é"), "a: project has a space, a line end or another character that a header cannot carry"},

@@ -40,7 +40,7 @@ func AddOptions(adapter string, body []byte, options json.RawMessage, reserved .
 	out := bytes.NewBuffer(bytes.TrimSuffix(bytes.TrimSpace(bytes.Clone(body)), []byte("}")))
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if _, set := own[name]; set || slices.Contains(reserved, name) {
-			return nil, Invalid(adapter, "provider_options."+core.Excerpt(name)+" is set by the adapter and cannot be given")
+			return nil, Invalid(adapter, "provider_options."+core.Excerpt(name)+" is set by the adapter, remove it")
 		}
 		if out.Len() > 1 {
 			out.WriteByte(',')
