@@ -22,10 +22,10 @@ type block struct {
 	IsError   bool            `json:"is_error,omitempty"`
 	Cache     *cacheControl   `json:"cache_control,omitempty"`
 
-	volatile bool // may be gone in the next request: no mark stands on it or behind it
+	volatile bool // may be absent in the next request: no cache mark is on it or after it
 }
 
-// What a block's source is.
+// The kinds of sources of a block.
 type (
 	bytesSource struct {
 		Type      string `json:"type"`

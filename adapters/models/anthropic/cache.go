@@ -2,15 +2,15 @@ package anthropic
 
 import "slices"
 
-// ephemeral is the mark: what stands before it, and the block that it is on, is kept.
+// ephemeral is the cache mark: everything up to and including its block is cached.
 var ephemeral = &cacheControl{Type: "ephemeral"}
 
-// mark sets the marks for the prompt cache, of which there may be four: on the last tool,
-// on the agent's system prompt, and on the ends of the last two messages of the user's
-// side. The later one of those writes what the next request reads; the earlier one is where
-// the request before this one wrote: a look back from the later one alone ends after 20
-// blocks, and a round of 32 calls is longer. Context that may be gone in the next request
-// stands behind the marks.
+// mark sets the marks for the prompt cache, at most four: on the last tool, on the
+// agent's system prompt, and on the ends of the last two messages of the user's side. The
+// later of these two marks writes what the next request reads. The earlier one is where
+// the previous request wrote: the provider looks back at most 20 blocks from a mark, and
+// a round of 32 calls has more. Context that may be absent in the next request comes
+// after the marks.
 func (w *messagesRequest) mark() {
 	if n := len(w.Tools); n > 0 {
 		w.Tools[n-1].Cache = ephemeral

@@ -18,11 +18,11 @@ const omitted = "[What was said before is left out here.]"
 
 // converse sets the system prompt and the messages.
 //
-//   - Messages of one side in a row are one message, results before all else in it.
-//   - Plugins' context in front of the conversation is part of the system prompt, any other
-//     is text of the user's message at its place.
-//   - Text without a character that is seen is left out, and so is a message that has
-//     nothing else: the API refuses both.
+//   - Messages of one side in a row are one message, with results first.
+//   - Plugins' context before the conversation is part of the system prompt; other
+//     context is text of the user's message at its place.
+//   - Text without a visible character is omitted, and so is a message with nothing else:
+//     the API refuses both.
 func (w *messagesRequest) converse(request model.Request, h history) error {
 	messages := request.Messages
 	w.addSystem(request.System)

@@ -2,7 +2,7 @@ package anthropic
 
 import "github.com/reveille-run/reveille/core"
 
-// event is the data of one event of a stream. What the API adds is ignored.
+// event is the data of one event of a stream. Unknown fields are ignored.
 type event struct {
 	Type    string `json:"type"`
 	Message struct {

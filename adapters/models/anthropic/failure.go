@@ -9,7 +9,7 @@ import (
 )
 
 // parseFailure reads an error body, or the data of an error in a stream, whose status is
-// 0. Of any other text it keeps the beginning.
+// 0. It keeps the start of any other text.
 func parseFailure(status int, body []byte) (f wire.Failure, found bool) {
 	f = wire.Failure{Status: status, Message: string(body)}
 	var said struct {
@@ -51,7 +51,8 @@ var kinds = map[string]model.ErrorKind{
 // spent are phrases of refusals, 400 among them, that more money cures and waiting does not.
 var spent = []string{"credit balance is too low", "specified api usage limits", "specified workspace api usage limits"}
 
-// kindOf classes what was said; empty where the status and the message decide.
+// kindOf classifies an error by its type, code and message; empty if the status and the
+// message decide.
 func kindOf(status int, errorType, code, message string) model.ErrorKind {
 	if code == "enforced_spend_limit_reached" {
 		return model.KindQuota

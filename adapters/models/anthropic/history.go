@@ -33,8 +33,8 @@ func newHistory(request model.Request) (h history, err error) {
 	return h, nil
 }
 
-// judgeLoop looks at the tool loop that the model is in the middle of. Of its own turns only
-// the first counts: within a budget, without a trial feature, it thinks once a loop.
+// judgeLoop examines the tool loop that the model is in. Only the first of its own turns
+// counts: within a budget, without a beta feature, it thinks once a loop.
 func (h *history) judgeLoop(request model.Request) {
 	first := true
 	for _, m := range openLoop(request) {
@@ -49,12 +49,12 @@ func (h *history) judgeLoop(request model.Request) {
 	}
 }
 
-// openLoop returns the tool loop that the model is in the middle of: turns with calls, with
-// nothing but results and plugins' context between them, of which the last is the last that
-// goes out. What the model said right before the first of them is in one message with it.
+// openLoop returns the tool loop that the model is in: turns with calls, with only
+// results and plugins' context between them, up to the last turn of the request. Text of
+// the model directly before the first of them is in one message with it.
 func openLoop(request model.Request) []core.Message {
 	from, to := 0, 0
-	behind := core.RoleUser // of the message behind the one looked at
+	behind := core.RoleUser // of the message after the current one
 	for i, m := range slices.Backward(request.Messages) {
 		switch {
 		case m.Role != core.RoleAssistant:

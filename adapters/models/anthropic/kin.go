@@ -17,7 +17,7 @@ type kin struct {
 	off      string // the thinking.type with which such a model does not; empty: it always does
 	forced   bool   // takes a forced choice of tools while it thinks as it sees fit, or could
 	open     bool   // thinks perhaps where the request says nothing
-	bound    bool   // refuses thinking whose conversation has changed since, unless it is told to drop it
+	bound    bool   // refuses thinking whose conversation has changed since, unless a request asks to drop it
 	sampling bool   // takes temperature and top_p
 	either   bool   // but not both at once
 	formats  bool   // takes output_config.format
@@ -28,7 +28,7 @@ var (
 	budgeted = kin{output: 64_000, budgets: true, sampling: true}
 	// newest is also what a Claude model is taken for that is not in the table.
 	newest = kin{output: 128_000, levels: true, always: true, bound: true, formats: true}
-	// other is a model of another vendor behind the same API.
+	// other is a model of another vendor with the same API.
 	other = kin{output: 8192, budgets: true, open: true, sampling: true, formats: true}
 )
 
@@ -87,7 +87,7 @@ func (k kin) canStop() bool { return !k.always || k.off != "" }
 // plainName reports whether the API takes the name of a tool.
 func plainName(name string) bool { return wire.PlainName(name, maxName) }
 
-// maxName is the longest name of a tool, and nameForm says what may stand in one.
+// maxName is the longest name of a tool, and nameForm describes a valid name.
 const (
 	maxName  = 128
 	nameForm = "1 to 128 of A-Z a-z 0-9 _ -"

@@ -8,7 +8,7 @@ import (
 )
 
 // The request as the API spells it. The order of fields, tools and blocks never varies,
-// since the prompt cache compares what stands before a mark.
+// since the prompt cache compares everything before a mark.
 type (
 	messagesRequest struct {
 		Model         string        `json:"model"`
@@ -141,8 +141,8 @@ func (w *messagesRequest) format(request model.Request, k kin) error {
 	return nil
 }
 
-// sample sets how the next token is chosen. What the API's default is needs no member, and
-// models that take no other are refused another.
+// sample sets how the next token is chosen. The API's default values are omitted, and
+// models that accept only these refuse others.
 func (w *messagesRequest) sample(request model.Request, k kin) error {
 	thinks := w.Thinking.on()
 	if t := request.Temperature; t != nil && *t != 1 {
@@ -171,10 +171,10 @@ func (w *messagesRequest) sample(request model.Request, k kin) error {
 	return nil
 }
 
-// choose bounds the choice of tools. Where the model thinks, or may not be kept from it, and
-// cannot be forced meanwhile, as none can within a budget, a forced choice becomes auto.
-// Without tools there is no choice; but calls of the history must have their tools, which
-// then are shown, and none may be called.
+// choose bounds the choice of tools. If the model thinks, or cannot be kept from it, and
+// cannot be forced at the same time, as no model can within a budget, a forced choice
+// becomes auto. Without tools there is no choice; but calls of the history must have
+// their tools, which then are shown, and the model may call none of them.
 func (w *messagesRequest) choose(request model.Request, k kin, h history) {
 	if len(request.Tools) == 0 {
 		for _, called := range h.called {

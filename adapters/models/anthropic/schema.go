@@ -17,9 +17,10 @@ var bounds = []string{
 	"minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties",
 }
 
-// closed returns the schema of a response as the API takes it: whatever fits it fits the
-// schema, but for bounds, which are moved to the descriptions. Objects have no properties
-// but those that are named; one that is to have others has no form here.
+// closed returns the schema of a response as the API accepts it. Each value that fits it
+// fits the original schema, except for bounds, which are moved to the descriptions.
+// Objects have only the named properties; a schema for objects with other properties is
+// an error.
 func closed(schema json.RawMessage) (json.RawMessage, error) {
 	return closeSchema("response_format.schema", schema)
 }

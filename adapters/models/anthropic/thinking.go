@@ -6,7 +6,7 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// thinking says whether and how the model reasons.
+// thinking determines whether and how the model reasons.
 type thinking struct {
 	Type    string   `json:"type"`
 	Budget  int      `json:"budget_tokens,omitempty"`
@@ -14,7 +14,8 @@ type thinking struct {
 	Binding *binding `json:"block_binding,omitempty"`
 }
 
-// binding says what becomes of thinking that a changed conversation has made void.
+// binding determines what happens to thinking that a changed conversation has
+// invalidated.
 type binding struct {
 	Mismatch string `json:"prefix_mismatch_behavior"`
 }
@@ -30,8 +31,8 @@ var budgets = map[model.Effort]int{
 	model.EffortLow: 2048, model.EffortMedium: 8192, model.EffortHigh: 16_384, model.EffortMax: 32_768,
 }
 
-// on reports whether the model thinks. Of the newest models, which always do, it is never
-// nil.
+// on reports whether the model thinks. For the newest models, which always do, it is
+// never nil.
 func (t *thinking) on() bool { return t != nil && (t.Type == "adaptive" || t.Type == "enabled") }
 
 // think sets the limit of the turn's tokens, and whether the model reasons.
@@ -60,7 +61,7 @@ func (w *messagesRequest) think(request model.Request, k kin, h history) error {
 		if !budgeted {
 			budget = min(budgets[effort], w.MaxTokens*3/4)
 		}
-		if budget >= minBudget { // a level is the provider's affair, so that no room for it is no error
+		if budget >= minBudget { // a level is interpreted by the provider, so that no room for it is not an error
 			w.Thinking, w.echoes = &thinking{Type: "enabled", Budget: budget}, true
 		}
 		return nil
@@ -69,8 +70,8 @@ func (w *messagesRequest) think(request model.Request, k kin, h history) error {
 	return nil
 }
 
-// stop keeps the model from thinking. Its level, if it has one, says how much it writes, too;
-// those that think unasked take none above high while they are kept from it.
+// stop keeps the model from thinking. Its level, if it has one, also determines how much
+// it writes; models that think by default accept none above high without thinking.
 func (w *messagesRequest) stop(effort model.Effort, k kin, leveled bool) {
 	if k.always {
 		w.Thinking = &thinking{Type: k.off}
@@ -83,8 +84,9 @@ func (w *messagesRequest) stop(effort model.Effort, k kin, leveled bool) {
 	}
 }
 
-// adapt lets the model think as it sees fit. Whose thinking may be void by now says so,
-// since windows, summaries and context that comes and goes change the conversation.
+// adapt lets the model decide how much to think. If its thinking may be invalid, the
+// request asks to drop it, since windows, summaries and transient context change the
+// conversation.
 func (w *messagesRequest) adapt(effort model.Effort, k kin, h history) {
 	w.Thinking, w.echoes = &thinking{Type: "adaptive"}, true
 	if !k.budgets { // those show no thinking unless asked to

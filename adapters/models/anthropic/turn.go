@@ -72,9 +72,9 @@ func (t *turn) Add(e wire.Event) (deltas []model.Delta, last bool, err error) {
 // Finished implements wire.Turn: nothing ends a message but its own last event.
 func (t *turn) Finished() bool { return false }
 
-// begin opens a block. Of kinds that nobody asked for nothing is shown.
+// begin opens a block. Blocks of unrequested kinds are not shown.
 func (t *turn) begin(index int, b *eventBlock) error {
-	t.settle(true) // the model went on behind that call
+	t.settle(true) // the model continued after that call
 	if t.open == nil {
 		t.open = make(map[int]*part)
 	}
@@ -196,7 +196,7 @@ func (t *turn) Stop() (core.StopReason, error) {
 	return core.StopOther, nil
 }
 
-// cutting reports whether a stop reason ends a message wherever it stands.
+// cutting reports whether a stop reason ends a message at any place.
 func cutting(reason string) bool {
 	switch reason {
 	case "max_tokens", "refusal", "model_context_window_exceeded":

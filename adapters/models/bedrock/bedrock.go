@@ -19,7 +19,7 @@ import (
 const name = "bedrock"
 
 const (
-	usageTime = 5 * time.Second        // for the usage, which comes behind the end of a turn
+	usageTime = 5 * time.Second        // for the usage, which follows the end of a turn
 	drainTime = 250 * time.Millisecond // for the end of the body, so that its connection can be used again
 )
 
@@ -107,7 +107,7 @@ func (m *provider) infer(ctx context.Context, request model.Request, yield func(
 		return m.failure(err)
 	}
 	stream := response.GetStream()
-	defer func() { // the SDK reads in a goroutine of its own, which ends with its channel
+	defer func() { // the SDK reads in a separate goroutine, which ends with its channel
 		cancel(nil)
 		_ = stream.Close()
 		for range stream.Events() { // nothing is left that counts

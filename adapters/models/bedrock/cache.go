@@ -6,8 +6,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
 )
 
-// system is the agent's prompt, and behind it the context that comes before the
-// conversation; marked: with a cache point behind both.
+// system is the agent's prompt, followed by the context that comes before the
+// conversation; marked: with a cache point after both.
 func (c *conversation) system(prompt string, marked bool) []types.SystemContentBlock {
 	var blocks []types.SystemContentBlock
 	for _, said := range append([]string{prompt}, c.context...) {
@@ -21,13 +21,13 @@ func (c *conversation) system(prompt string, marked bool) []types.SystemContentB
 	return blocks
 }
 
-// rolling is how many cache points go with the conversation: the newest is written, the
-// one before it was the newest of the last request, and is read. The provider looks for
-// what it has only a few blocks back of a mark, and a round may have more of them.
+// rolling is the number of cache points in the conversation. The newest is written; the
+// previous one was the newest of the last request, and is read. The provider searches its
+// cache only a few blocks before a mark, and a round may have more blocks.
 const rolling = 2
 
-// messages are the messages on the wire. A mark stands behind what the next request
-// begins with, too, so that what holds for this one alone is not written.
+// messages are the messages of the request. Marks come after content that the next
+// request repeats, so that content of this request alone is not written.
 func (c *conversation) messages(marked bool) []types.Message {
 	marks := 0
 	if marked {

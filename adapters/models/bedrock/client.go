@@ -61,9 +61,9 @@ func (c connection) client() *bedrockruntime.Client {
 	})
 }
 
-// sender gives each request a body of its own. The SDK closes its body as soon as the
-// response begins; where the service responds before it has read all, that would end
-// the connection in the middle of the stream.
+// sender gives each request a separate body. The SDK closes its body as soon as the
+// response starts; if the service responds before it has read the whole body, that would
+// end the connection in the middle of the stream.
 type sender struct{ client *http.Client }
 
 // Do implements bedrockruntime.HTTPClient.
@@ -93,7 +93,7 @@ func (s sender) Do(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// strangeError is a response that is no event stream: its media type.
+// strangeError is the media type of a response that is not an event stream.
 type strangeError string
 
 // Error implements error.
@@ -109,7 +109,7 @@ func (c connection) redact(text string) string {
 	return strings.ReplaceAll(text, c.token, "***")
 }
 
-// named marks the errors of credentials, so that they are told from the provider's.
+// named marks the errors of credentials, to distinguish them from the provider's.
 type named struct{ aws.CredentialsProvider }
 
 // Retrieve implements aws.CredentialsProvider.

@@ -83,7 +83,7 @@ func (m *provider) cut(err error) error {
 	return &model.Error{Kind: model.KindInterrupted, Message: "bedrock: the stream ended without messageStop"}
 }
 
-// kinds are the codes that say what went wrong.
+// kinds maps the service's codes to kinds of errors.
 var kinds = map[string]model.ErrorKind{
 	"throttlingexception":           model.KindRateLimited,
 	"servicequotaexceededexception": model.KindQuota,
@@ -102,7 +102,7 @@ var kinds = map[string]model.ErrorKind{
 	"validationexception":           model.KindInvalid,
 }
 
-// What the service says where its code says too little.
+// Parts of messages, for codes that are too general.
 var (
 	unknownPhrases = []string{"model identifier is invalid", "on-demand throughput", "end of its life"}
 	quotaPhrases   = []string{"tokens per day", "requests per day"}

@@ -13,7 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// What the API takes, by media type.
+// The formats that the API accepts, by media type.
 var (
 	images = map[string]types.ImageFormat{
 		"image/png": types.ImageFormatPng, "image/jpeg": types.ImageFormatJpeg, "image/jpg": types.ImageFormatJpeg,
@@ -28,7 +28,8 @@ var (
 	}
 )
 
-// content is what a person said. Blank text is left out, which the API refuses.
+// content is the content of a user's message. Blank text is omitted, since the API
+// refuses it.
 func (c *conversation) content(said []core.Block) ([]types.ContentBlock, error) {
 	var blocks []types.ContentBlock
 	spoken, document := false, false
@@ -51,7 +52,7 @@ func (c *conversation) content(said []core.Block) ([]types.ContentBlock, error) 
 			blocks = append(blocks, block)
 		}
 	}
-	if document && !spoken { // the API wants a text beside documents
+	if document && !spoken { // the API requires a text with documents
 		blocks = append(blocks, text("(no text)"))
 	}
 	return blocks, nil

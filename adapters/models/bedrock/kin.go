@@ -8,15 +8,15 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// kin is what a family of models has in common that others have not. What is known of
-// Claude's versions is as its maker's pages had it in 2026-10.
+// kin describes a family of models. The facts about Claude's versions are from its
+// maker's documentation of 2026-10.
 type kin struct {
 	family     family
 	line       string // of Claude: sonnet
 	major      int    // of Claude and Nova: the version
 	minor      int
 	marks      bool // takes cache points
-	marksTools bool // behind its tools, too
+	marksTools bool // after its tools, too
 }
 
 type family uint8
@@ -83,7 +83,7 @@ func short(part string) (int, bool) {
 	return n, err == nil && len(part) <= 2
 }
 
-// thought is how a request says how much a model may reason.
+// thought is the form in which a request limits a model's reasoning.
 type thought struct {
 	level    string                     // of outputConfig
 	fields   map[string]json.RawMessage // of additionalModelRequestFields
@@ -155,7 +155,7 @@ func (k kin) claude(request model.Request) (thought, error) {
 		if request.MaxTokens > 0 {
 			budget = min(budget, request.MaxTokens*3/4)
 		}
-		if budget < leastBudget { // a level is the provider's affair: no room for it is no error
+		if budget < leastBudget { // a level is interpreted by the provider: no room for it is not an error
 			return thought{}, nil
 		}
 	}
@@ -165,22 +165,23 @@ func (k kin) claude(request model.Request) (thought, error) {
 }
 
 // bound reports whether the model refuses reasoning whose conversation has changed since,
-// which windows, summaries and plugins' context do. How Converse is told to drop it instead
-// is not known here, so that these models are given none of it back.
+// as windows, summaries and plugins' context change it. Converse has no known option to
+// drop it instead, so these models get no reasoning back.
 func (k kin) bound() bool { return k.family == claude && k.atLeast(5, 1) }
 
 // unforced reports whether the model refuses to be made to call a tool.
 func (k kin) unforced() bool { return k.bound() && k.line != "haiku" }
 
-// forced reports whether the request makes Claude call a tool, beside which most cannot
-// think.
+// forced reports whether the request forces Claude to call a tool; most models cannot
+// think then.
 func forced(request model.Request) bool {
 	mode := request.ToolChoice.Mode
 	return len(request.Tools) > 0 && (mode == model.ToolRequired || mode == model.ToolNamed)
 }
 
-// unthinking keeps Claude from thinking, at the same level. From version 5 on it thinks unless
-// told not to, which it takes at no level above high, and some cannot be told.
+// unthinking keeps Claude from thinking, at the same level. From version 5 on it thinks
+// unless the request disables that, which is allowed at no level above high, and some
+// models do not allow it at all.
 func (k kin) unthinking(t thought) thought {
 	off := thought{level: t.level}
 	switch {

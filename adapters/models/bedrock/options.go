@@ -14,7 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core/strict"
 )
 
-// The provider options that have members of their own.
+// The provider options that have members.
 type (
 	guardrail struct {
 		Identifier string `json:"guardrailIdentifier"`

@@ -17,8 +17,8 @@ import (
 // maxInt32 is the largest count that the API has a field for.
 const maxInt32 = 1<<31 - 1
 
-// encode returns a request in the API's terms. What has no form there is an error
-// that names it.
+// encode returns a request in the API's terms. If the API cannot express a part, the
+// error names it.
 func encode(request model.Request) (*bedrockruntime.ConverseStreamInput, error) {
 	c, err := converse(request)
 	if err != nil {
@@ -121,7 +121,7 @@ func raw(text []byte) document.Interface {
 	return rawDocument{document.NewLazyDocument(nil), compact(text)}
 }
 
-// compact is JSON without spaces; what is no JSON stays as it is.
+// compact is JSON without spaces; other text stays unchanged.
 func compact(text []byte) []byte {
 	var b bytes.Buffer
 	if json.Compact(&b, text) != nil {

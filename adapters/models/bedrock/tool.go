@@ -13,7 +13,8 @@ import (
 // emptySchema is the schema of a tool without arguments.
 const emptySchema = `{"type":"object","properties":{}}`
 
-// tools describes the tools; marked: with a cache point behind them. Nil: there are none.
+// tools describes the tools; marked: with a cache point after them. Nil: there are no
+// tools.
 func tools(request model.Request, marked bool) (*types.ToolConfiguration, error) {
 	if len(request.Tools) == 0 {
 		return nil, nil // a choice without tools means nothing

@@ -36,8 +36,8 @@ func (t *turn) patience(idle time.Duration) time.Duration {
 	return idle
 }
 
-// add takes an event and returns its deltas, valid until the next call. What makes no
-// sense is an error: a turn of which a part is missing must not be stored.
+// add processes an event and returns its deltas, valid until the next call. An
+// inconsistent event is an error: an incomplete turn must not be stored.
 func (t *turn) add(event types.ConverseStreamOutput) ([]model.Delta, error) {
 	t.deltas = t.deltas[:0]
 	var err error
@@ -120,8 +120,8 @@ func (t *turn) endBlock() error {
 	return nil
 }
 
-// end maps the stop reason. Calls that are there count, whatever it says; but a
-// limit, a filter or an unknown reason may have cut them.
+// end maps the stop reason. Complete calls count with any reason; but a limit, a filter
+// or an unknown reason may have truncated them.
 func (t *turn) end(reason types.StopReason) error {
 	switch reason {
 	case types.StopReasonEndTurn, types.StopReasonToolUse:

@@ -10,7 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// unsigned stands in for the signature of a call that another model made, or a gate: the
+// unsigned replaces the signature of a call that another model or a gate made: the
 // provider documents it for histories that it did not write itself.
 const unsigned = "skip_thought_signature_validator"
 
@@ -35,7 +35,7 @@ func encodeContents(request model.Request) ([]content, error) {
 	c := conversation{origin: request.Origin, signs: generationOf(request.Model).signs()}
 	for i, m := range request.Messages {
 		switch m.Role {
-		case core.RoleUser, core.RoleSystem: // plugins have no role of their own here
+		case core.RoleUser, core.RoleSystem: // plugins have no separate role here
 			if err := c.addUser(m); err != nil {
 				return nil, err
 			}
@@ -46,7 +46,7 @@ func encodeContents(request model.Request) ([]content, error) {
 				return nil, err
 			}
 			c.add(roleUser, results...)
-		case core.RoleTool: // it stands behind its call
+		case core.RoleTool: // it follows its call
 		default:
 			return nil, invalid(fmt.Sprintf("message %q has the role %q", core.Excerpt(m.ID), core.Excerpt(string(m.Role))))
 		}
@@ -55,8 +55,8 @@ func encodeContents(request model.Request) ([]content, error) {
 }
 
 // resultsOf returns the results of a turn's calls, in the order of the calls: the API
-// wants as many as there were calls, in the content behind them. later are the messages
-// behind the turn.
+// requires as many results as calls, in the next content. later are the messages after
+// the turn.
 func resultsOf(turn core.Message, calls []string, later []core.Message, ids []wire.IDs) ([]part, error) {
 	results := make([]part, len(calls))
 	for i, m := range later {
@@ -111,8 +111,8 @@ func (c *conversation) addUser(m core.Message) error {
 	return nil
 }
 
-// addTurn adds a turn: what was said, then the calls. Reasoning goes back only as far as
-// it is signed for this model.
+// addTurn adds a turn: its text, then its calls. Reasoning is included only if it is
+// signed for this model.
 func (c *conversation) addTurn(m core.Message, ids []string) {
 	var parts []part
 	for _, b := range m.Content {
@@ -132,8 +132,9 @@ func (c *conversation) addTurn(m core.Message, ids []string) {
 		if e, ok := own(call.Echo, call.Origin, c.origin); ok {
 			p.ThoughtSignature = e.Signature
 		} else if i == 0 && c.signs {
-			// The API asks for it in the turn since the last user message only. It stands in
-			// older ones too, so that a message leaves the bytes before it as they were cached.
+			// The API requires it only in the turn since the last user message. Older
+			// turns have it, too, so that a new message does not change the cached bytes
+			// before it.
 			p.ThoughtSignature = unsigned
 		}
 		parts = append(parts, p)

@@ -24,8 +24,8 @@ const (
 	maxStops = 5
 )
 
-// encode returns the body of a request. What has no form in the API is a *model.Error
-// of KindInvalid.
+// encode returns the body of a request. If the API cannot express a part, the error is a
+// *model.Error of KindInvalid.
 func encode(request model.Request) ([]byte, error) {
 	body, err := skeleton(request)
 	if err != nil {
@@ -40,7 +40,7 @@ func encode(request model.Request) ([]byte, error) {
 	return finish(body, request)
 }
 
-// finish encodes the request with what of the caller's options stands at its top.
+// finish encodes the request with the caller's top-level options.
 func finish(body generateRequest, request model.Request) ([]byte, error) {
 	options, err := splitOptions(request.ProviderOptions)
 	if err != nil {
@@ -149,8 +149,8 @@ var (
 	reservedConfig = []string{"maxOutputTokens", "temperature", "topP", "stopSequences", "responseMimeType", "responseJsonSchema", "responseSchema"}
 )
 
-// options are provider_options: the members of generationConfig, which the adapter's own
-// stand beside, and the rest.
+// options are provider_options: the members of generationConfig, to which the adapter
+// adds its own, and the rest.
 type options struct {
 	config     json.RawMessage
 	generation []string // the names of config

@@ -9,11 +9,11 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// generation is which Gemini a model is, as its name says it. The zero value is no
-// Gemini that is known: a Gemma, a tuned model.
+// generation is the version of Gemini, from the model's name. The zero value is any other
+// model: a Gemma, a tuned model.
 type generation struct{ major, minor int }
 
-// newest is what the names that end in -latest stand for.
+// newest is the generation of names that end in -latest.
 var newest = generation{3, 1 << 10}
 
 // generationOf reads gemini-2.5-flash, gemini-3-pro-preview, gemini-flash-latest, with or

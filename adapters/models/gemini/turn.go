@@ -19,8 +19,8 @@ type turn struct {
 	message string // what came with it
 }
 
-// Add implements wire.Turn. No event of the protocol is its end: usage may come
-// behind the finish reason, so that the stream is read until the server ends it.
+// Add implements wire.Turn. The protocol has no last event: usage may follow the finish
+// reason, so that the stream is read until the server ends it.
 func (t *turn) Add(e wire.Event) (deltas []model.Delta, last bool, err error) {
 	var c chunk
 	if err := json.Unmarshal(e.Data, &c); err != nil {
@@ -45,8 +45,8 @@ func (t *turn) Add(e wire.Event) (deltas []model.Delta, last bool, err error) {
 	return t.deltas, false, err
 }
 
-// unread is the error of a chunk that is none: a list of one error, as servers send it
-// that were asked for no events, or what a broken stream leaves.
+// unread is the error of a malformed chunk: a list of one error, which some servers send
+// instead of events, or the rest of a broken stream.
 func (t *turn) unread(data []byte, err error) error {
 	if f, found := parseFailure(0, data); found {
 		return f
@@ -66,8 +66,8 @@ func (t *turn) addCandidate(c *candidate) error {
 	return nil
 }
 
-// addPart takes one part. What is neither text nor a call, such as what the provider's
-// own tools leave, has no delta.
+// addPart processes one part. A part that is neither text nor a call, such as one of the
+// provider's own tools, has no delta.
 func (t *turn) addPart(p *part) error {
 	switch {
 	case p.FunctionCall != nil:
@@ -77,7 +77,7 @@ func (t *turn) addPart(p *part) error {
 	}
 	text, sign := *p.Text, p.ThoughtSignature
 	if t.calls > 0 {
-		sign = "" // the turn's signature stands on its first call, and blocks behind calls would move them
+		sign = "" // the turn's signature is on its first call, and blocks after calls would move them
 	}
 	if p.Thought {
 		if text != "" || sign != "" {

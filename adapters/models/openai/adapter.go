@@ -47,7 +47,7 @@ func (d Dialect) Adapter(p agent.ProviderSpec) (model.Model, error) {
 	if err := wire.DecodeOptions(p.Options, &own); err != nil {
 		return nil, err
 	}
-	// Whose models they are follows from the adapter's name and the address.
+	// The maker of the models follows from the adapter's name and the address.
 	if other := own.Dialect != "" && own.Dialect != cmp.Or(d, DialectOpenAI); other && p.BaseURL == "" && own.Dialect.check() == nil {
 		return nil, core.Errorf(core.CodeInvalid, "openai: options.dialect is %q, which differs from the adapter's, want a base_url, too", own.Dialect)
 	}

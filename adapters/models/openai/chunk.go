@@ -53,7 +53,8 @@ type callDelta struct {
 	} `json:"function"`
 }
 
-// pieces are what is said: a text, or with Mistral parts of it and of reasoning.
+// pieces are the content of a message: a text, or with Mistral parts of it and of
+// reasoning.
 type pieces []piece
 
 type piece struct {

@@ -37,17 +37,17 @@ const dialectAuto Dialect = ""
 
 // kin is what a dialect says.
 type kin struct {
-	baseURL    string   // where it listens; empty: at an address of one's own, or OpenAI's
+	baseURL    string   // the default address; empty: the user's own, or OpenAI's
 	hosts      []string // with a dot in front: and all hosts below it
 	limit      limitName
 	usage      bool // stream_options, for the usage at the end
 	efforts    effortForm
 	levels     map[model.Effort]string
 	narrow     []narrow // models that know fewer
-	unschooled bool     // knows JSON but no schema: the system prompt says it
+	unschooled bool     // knows JSON but no schema: the system prompt describes it
 	choices    choiceForm
 	nine       bool // call ids are nine letters and digits
-	strict     bool // about who speaks after whom, see order
+	strict     bool // about the order of roles, see order
 	echo       echoForm
 }
 

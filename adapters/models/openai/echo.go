@@ -16,8 +16,9 @@ var contentEcho = json.RawMessage(`"reasoning_content"`)
 // DeepSeek refuses turns with calls that have none while it reasons, an empty one too.
 const noReasoning = " "
 
-// giveBack sets what the server wants back of a turn's reasoning. What another model
-// has signed is not for it. silent says that the model does not reason in this request.
+// giveBack sets the parts of a turn's reasoning that the server requires. Reasoning
+// signed by another model is omitted. silent reports that the model does not reason in
+// this request.
 func (k kin) giveBack(wire *chatMessage, m core.Message, origin string, silent bool) {
 	var own []core.Block
 	for _, b := range m.Content {
@@ -59,7 +60,7 @@ type detail map[string]json.RawMessage
 // details are those of a turn, whose pieces come in.
 type details struct {
 	all  []*joined
-	size int // of what is kept, in bytes
+	size int // of the kept details, in bytes
 }
 
 // joined is a detail of which pieces were put together. A text is kept apart until all of
@@ -93,7 +94,8 @@ func (d *details) add(piece detail) {
 	}
 }
 
-// write appends to a text, and returns how much. What is no text counts as empty.
+// write appends to a text, and returns the number of bytes. A value that is not a string
+// counts as empty.
 func (j *joined) write(member string, value json.RawMessage) int {
 	text := func(value json.RawMessage) (text string) {
 		_ = json.Unmarshal(value, &text)
@@ -112,7 +114,7 @@ func (j *joined) write(member string, value json.RawMessage) int {
 	return n
 }
 
-// encoded returns the details as JSON, nil if there are none.
+// encoded returns the details as JSON, nil if there are no details.
 func (d *details) encoded() json.RawMessage {
 	if len(d.all) == 0 {
 		return nil

@@ -7,9 +7,9 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// parseFailure reads an error body: {"error": {...}}, {"error": "text"}, or the
-// fields of the error at the top. Of any other text it keeps the beginning. status is
-// that of the response, 0 for an error in a stream, which may name one itself.
+// parseFailure reads an error body: {"error": {...}}, {"error": "text"}, or the fields of
+// the error at the top. It keeps the start of any other text. status is that of the
+// response, 0 for an error in a stream, which may name a status itself.
 func parseFailure(status int, body []byte) (f wire.Failure, found bool) {
 	f = wire.Failure{Status: status, Message: string(body)}
 	var outer struct {
@@ -60,9 +60,8 @@ func (f failure) status() int {
 	return status
 }
 
-// kind is what the error's code or type says that its status does not, else empty. A
-// stream's error without a status has nothing else, but "invalid request" is said of too
-// much.
+// kind is the kind that the error's code or type adds to its status, otherwise empty. An
+// error in a stream has no status; but "invalid request" is too general to count.
 func (f failure) kind(status int) model.ErrorKind {
 	code, _ := f.Code.(string)
 	named, known := kinds[code]

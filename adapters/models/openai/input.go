@@ -73,7 +73,7 @@ func encodeInput(request model.Request) ([]any, error) {
 // has nothing to say has none.
 func inputTurn(m core.Message, ids []string, origin string) []any {
 	var items []any
-	said := 0 // items up to the last that is no reasoning
+	said := 0 // items up to the last that is not reasoning
 	for _, b := range m.Content {
 		switch {
 		case b.Type == core.BlockText && b.Text != "":
@@ -139,8 +139,8 @@ func inputFile(b core.Block) (part inputPart, err error) {
 	return part, invalid(fmt.Sprintf("a file of media type %s is not supported by this API, which accepts images, PDF and the bytes of text", kind))
 }
 
-// reasoningItem is a reasoning item as it goes back: what only the server's own store
-// knows, its id and status, is left out.
+// reasoningItem is a reasoning item as it is returned, without its id and status, which
+// only the server's store knows.
 type reasoningItem struct {
 	Type      string          `json:"type"`
 	Summary   json.RawMessage `json:"summary"`

@@ -11,14 +11,14 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// narrow is a group of models that know fewer levels than their server does. Models that
-// are in none get what the server knows: of most nobody here can say what they refuse.
+// narrow is a group of models that know fewer levels than their server does. Other models
+// get every level of the server: for most of them the refused levels are not known.
 type narrow struct {
 	names  []string
 	levels map[model.Effort]string // nil: the model refuses reasoning_effort
 }
 
-// What narrow models know. A level without a text is what the model does by itself, so that
+// The levels of narrow models. A level without a text is the model's default, so that
 // nothing is sent.
 var (
 	someLevels = map[model.Effort]string{model.EffortLow: "low", model.EffortMedium: "medium", model.EffortHigh: "high", model.EffortMax: "high"}
@@ -45,8 +45,8 @@ var (
 	}
 )
 
-// has reports whether a model is in the group: by its name, or by that of one of its
-// versions, which has a date behind it.
+// has reports whether a model is in the group: by its name, or by the name with the date
+// of a version after it.
 func (n narrow) has(name string) bool {
 	return slices.ContainsFunc(n.names, func(known string) bool {
 		version, ok := strings.CutPrefix(base(name), known)

@@ -47,7 +47,7 @@ type (
 	}
 	chatMessage struct {
 		Role             string            `json:"role"`
-		Content          any               `json:"content"`                     // *string, null beside tool calls only; []chatPart with files
+		Content          any               `json:"content"`                     // *string, null only with tool calls; []chatPart with files
 		ReasoningContent string            `json:"reasoning_content,omitempty"` // DeepSeek, Z.ai
 		ReasoningDetails []json.RawMessage `json:"reasoning_details,omitempty"` // OpenRouter
 		ToolCalls        []chatCall        `json:"tool_calls,omitempty"`
@@ -173,8 +173,8 @@ func (c *chatRequest) say(request model.Request, k kin) error {
 	return nil
 }
 
-// order makes the next message one that Mistral takes where it stands: only the first
-// may be a system message, and what a person says never follows a result.
+// order makes the next message valid for Mistral at its place: only the first may be a
+// system message, and a user's message never follows a result.
 func (c *chatRequest) order(next *chatMessage) {
 	last := len(c.Messages) - 1
 	if next.Role == "system" && last >= 0 && c.Messages[last].Role != "system" {

@@ -81,7 +81,7 @@ type (
 		Name        string          `json:"name"`
 		Description string          `json:"description,omitempty"`
 		Parameters  json.RawMessage `json:"parameters"`
-		Strict      bool            `json:"strict"` // true where it is left out
+		Strict      bool            `json:"strict"` // the default is true
 	}
 	responsesReasoning struct {
 		Effort  string `json:"effort,omitempty"`

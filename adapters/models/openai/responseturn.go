@@ -177,7 +177,7 @@ func (t *responseTurn) keep(item responseItem) error {
 	return nil
 }
 
-// find returns our index of a call, -1 if there is none.
+// find returns our index of a call, -1 if there is no such call.
 func (t *responseTurn) find(output int, item string) int {
 	for i := range t.calls {
 		if t.calls[i].output == output || item != "" && t.calls[i].item == item {
@@ -196,8 +196,8 @@ func (t *responseTurn) argue(i int, text string) {
 	t.deltas = append(t.deltas, model.Delta{Type: model.DeltaToolArgument, Index: i, Text: text})
 }
 
-// whole adds what the pieces left out of the arguments of call i: servers send them all
-// at the end, or nothing else.
+// whole adds the rest of the arguments of call i: servers send all of them at the end, or
+// nothing else.
 func (t *responseTurn) whole(i int, text string) error {
 	sent := t.calls[i].sent.String()
 	rest, more := strings.CutPrefix(text, sent)

@@ -17,9 +17,9 @@ var strictKeywords = []string{
 }
 
 // schemaOf returns the schema of a response as it is sent, and whether the provider is
-// asked to enforce it. It takes no schema with optional properties then: they are required
-// and may be null, which answers are read with as left out. A schema that has no such
-// form is sent as it is, for the model alone.
+// asked to enforce it. An enforced schema has no optional properties: they are required
+// and may be null, and readers of the response treat null as absent. A schema that has no
+// such form is sent unchanged, for the model only.
 func schemaOf(f *model.ResponseFormat) (schema json.RawMessage, strict bool) {
 	if f.Strict {
 		members, ok := wire.Members(f.Schema)
@@ -179,7 +179,7 @@ func orNull(schema json.RawMessage) json.RawMessage {
 
 func isNull(value json.RawMessage) bool { return string(value) == "null" }
 
-// global reports whether a reference leads to the root or to a definition: what stands in
+// global reports whether a reference leads to the root or to a definition: the schema of
 // a property may have become one that allows null.
 func global(ref string) bool {
 	for _, prefix := range []string{"#/$defs/", "#/definitions/"} {

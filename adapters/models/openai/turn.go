@@ -20,7 +20,7 @@ type turn struct {
 	refused bool
 	thinks  bool    // reasoning came whose echo did not
 	details details // what OpenRouter wants back
-	held    int     // bytes of calls that are not shown yet: those details may come behind them
+	held    int     // bytes of calls that are not shown yet: their details may follow them
 }
 
 // call is a tool call whose pieces come in.
@@ -55,8 +55,8 @@ func (t *turn) Add(e wire.Event) (deltas []model.Delta, last bool, err error) {
 	return deltas, false, nil
 }
 
-// Finished implements wire.Turn: whatever comes after a finish reason can only be
-// usage, so that a stream that breaks off there is a complete turn.
+// Finished implements wire.Turn: only usage can follow a finish reason, so that a stream
+// that breaks off there is a complete turn.
 func (t *turn) Finished() bool { return t.finish != "" }
 
 // add takes a chunk and returns its deltas, valid until the next call.
@@ -102,8 +102,8 @@ func (t *turn) addChoice(c *choice) {
 	}
 }
 
-// endReasoning says what the server wants back of the reasoning so far, before what
-// follows it: a text, a call, or at the end of the turn the calls that were held.
+// endReasoning adds the part of the reasoning that the server requires back, before the
+// part that follows it: a text, a call, or at the end of the turn the held calls.
 func (t *turn) endReasoning(last bool) {
 	switch {
 	case t.echo == echoDetails && !last:
@@ -193,8 +193,8 @@ func (t *turn) find(d *callDelta) int {
 	return last + 1
 }
 
-// Stop implements wire.Turn. Calls that are there count, whatever the finish reason
-// says; but a limit, a filter or an unknown reason may have cut them.
+// Stop implements wire.Turn. Complete calls count with any finish reason; but a limit, a
+// filter or an unknown reason may have truncated them.
 func (t *turn) Stop() (core.StopReason, error) {
 	for i := range t.calls {
 		if !t.calls[i].started {

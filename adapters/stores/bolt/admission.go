@@ -32,8 +32,8 @@ func decodeTally(at, value []byte) (t store.Tally, err error) {
 	return t, nil
 }
 
-// changeTally calls change with a tenant's tally and stores it if that says so. A
-// damaged one cannot be counted with, and is an error.
+// changeTally calls change with a tenant's tally and stores it if change returns true. A
+// damaged tally cannot be counted with, and is an error.
 func (s *Store) changeTally(ctx context.Context, doing, tenant string, change func(*store.Tally) (changed bool)) error {
 	if err := core.CheckName("tenant", tenant); err != nil {
 		return err

@@ -58,7 +58,7 @@ func (a *agenda) forget() {
 	a.known = false
 }
 
-// readAgenda calls do with the agenda under its lock. A head that is damaged is left out: calls
+// readAgenda calls do with the agenda under its lock. A damaged head is omitted: calls
 // for its thread return the error.
 func (s *Store) readAgenda(ctx context.Context, do func(a *agenda)) error {
 	a := &s.agenda

@@ -126,7 +126,7 @@ func (s *Store) Stats() (transactions, syncs int64) {
 	return s.db.transactions.Load(), s.db.syncs.Load()
 }
 
-// view reads what is stored; it is consistent, and must be copied before read returns.
+// view reads the stored data; it is consistent, and must be copied before read returns.
 func (s *Store) view(ctx context.Context, read func(tx *bbolt.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -134,8 +134,8 @@ func (s *Store) view(ctx context.Context, read func(tx *bbolt.Tx) error) error {
 	return s.db.view(read)
 }
 
-// update writes. It may share its transaction with other calls: see [change]. A write that
-// has begun is not interrupted by ctx.
+// update writes. It may share its transaction with other calls: see [change]. ctx does
+// not interrupt a write that has started.
 func (s *Store) update(ctx context.Context, write change) error {
 	if err := ctx.Err(); err != nil {
 		return err

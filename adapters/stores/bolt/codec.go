@@ -10,8 +10,8 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// separator stands between the parts of a key; core.CheckName lets it into no
-// id, so two different keys never read the same.
+// separator is between the parts of a key; core.CheckName allows it in no id, so two
+// different keys are never equal.
 const separator = "\x00"
 
 // maxKeySize bounds a key, in bytes; a page has room for several.
@@ -24,8 +24,8 @@ const (
 	headFormat = 3
 )
 
-// A checksum (CRC-32C) stands behind the format byte. It covers the key too, so
-// that a value which a damaged page shows under another key is found.
+// A checksum (CRC-32C) follows the format byte. It also covers the key, so that a value
+// which a damaged page shows under another key is found.
 const (
 	checksumSize = 4
 	headerSize   = 1 + checksumSize
@@ -122,7 +122,7 @@ func decodeItem(key, value []byte) (item, error) {
 	return i, nil
 }
 
-// expired reports whether what is stored counts as absent.
+// expired reports whether the item counts as absent.
 func (i item) expired(now int64) bool { return i.expires != 0 && now > i.expires }
 
 func (i item) record(name string) store.Record {

@@ -65,7 +65,7 @@ func panicked(err error) bool {
 	return errors.As(err, &p)
 }
 
-// view runs read on what is on the disk, beside other reads and a write.
+// view runs read on the data on the disk, concurrently with other reads and a write.
 func (d *database) view(read func(tx *bbolt.Tx) error) error {
 	if err := d.usable(); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (d *database) durable(transaction int) error {
 		return nil // an older one
 	}
 	<-w.over
-	if failed := d.failed.Load(); failed != nil && d.doubt.Load() { // in this order: it may be settled meanwhile
+	if failed := d.failed.Load(); failed != nil && d.doubt.Load() { // in this order: it may be settled in between
 		return *failed
 	}
 	return nil
@@ -129,10 +129,10 @@ func (d *database) update(write func(w *writeTx) error) (unknown bool, err error
 // zeros is what fill writes at most.
 var zeros [1 << 20]byte
 
-// fill keeps zeros behind the pages that bbolt uses, about a quarter of the file, 64 KiB to
-// 1 MiB. A page that takes the place of written ones is synced without a commit of the file
-// system's own journal, which may wait for what other processes write. Where the disk
-// refuses zeros, bbolt finds out whether it accepts pages.
+// fill keeps zeros after the pages that bbolt uses, about a quarter of the file, 64 KiB
+// to 1 MiB. A page that replaces written ones is synced without a commit of the file
+// system's own journal, which may wait for writes of other processes. If the disk refuses
+// zeros, bbolt finds out whether it accepts pages.
 func (d *database) fill(used int64) {
 	n := int64(64 << 10)
 	for n < used/4 && n < int64(len(zeros)) {
@@ -196,12 +196,12 @@ func (d *database) noteMeta(transaction int) error {
 	return nil
 }
 
-// settle makes the newest transaction that the file shows durable, before anything goes on
-// from it. Its meta page may not be on the disk: a process was killed before it had synced
-// it, or the sync failed. In the latter case the system may count the page as written and
-// never write it, so it is written again. While the disk refuses that, nothing is read or
-// written: a write whose method returned an error is there or not, and does not come or go
-// later.
+// settle makes the newest transaction in the file durable before any call builds on it.
+// Its meta page may not be on the disk: a process was killed before it had synced it, or
+// the sync failed. In the latter case the system may count the page as written and never
+// write it, so it is written again. While the disk refuses that, nothing is read or
+// written: a write whose method returned an error is stored or not, and does not appear
+// or disappear later.
 func (d *database) settle() error {
 	d.settling.Lock()
 	defer d.settling.Unlock()
@@ -325,9 +325,9 @@ func (d *database) explain(err error) error {
 	return damaged(d.path, err)
 }
 
-// damagedError is what was found in a file, with the file's name and a remedy.
-// It is a store.ErrCorrupt whatever the finding is: often it is thread's, which
-// knows of no store, or bbolt's panic.
+// damagedError is a finding of damage in a file, with the file's name and a remedy. It is
+// a store.ErrCorrupt for every finding: often the finding is thread's, which knows of no
+// store, or bbolt's panic.
 type damagedError struct {
 	path    string
 	finding error

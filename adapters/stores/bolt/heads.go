@@ -26,7 +26,7 @@ func (s *Store) Head(ctx context.Context, key core.ThreadKey) (head store.Head, 
 	return head, nil
 }
 
-// readHead returns the zero Head when there is none.
+// readHead returns the zero Head if there is no head.
 func readHead(tx *bbolt.Tx, at []byte) (store.Head, error) {
 	value := tx.Bucket(threadsBucket).Get(at)
 	if value == nil {

@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// change is one call's part of a transaction. It must look before it writes:
-// an error with wrote false says that it changed nothing and concerns its
-// caller only; an error with wrote true ends the transaction. It may be
-// called a second time, after a transaction that was ended so.
+// change is one call's part of a transaction. It must look before it writes. An error
+// with wrote false means that it changed nothing and concerns its caller only; an error
+// with wrote true ends the transaction. It may be called a second time, after a
+// transaction that ended in this way.
 type change func(w *writeTx) (wrote bool, err error)
 
 // leader lets calls that come while a transaction is committed share the next one. A
@@ -44,7 +44,7 @@ func (l *leader) do(change change) error {
 	select {
 	case <-r.done: // another call has committed it
 	case l.turn <- struct{}{}:
-		runtime.Gosched() // for calls that are about to come; one that is alone goes on immediately
+		runtime.Gosched() // for calls that are about to come; a single one continues immediately
 		l.mu.Lock()
 		together := l.waiting // this one too, unless it is done already
 		l.waiting = nil
@@ -89,9 +89,9 @@ func (l *leader) commit(together []*request) {
 // errNothingWritten ends a transaction that has nothing to sync.
 var errNothingWritten = errors.New("nothing was written")
 
-// transact applies changes in one transaction and sets the error of each that
-// changed nothing. Its own error concerns all of them; unknown says that they may
-// be on the disk or not.
+// transact applies changes in one transaction and sets the error of each that changed
+// nothing. Its own error concerns all of them; unknown reports that they may be on the
+// disk or not.
 func (l *leader) transact(together []*request) (unknown bool, err error) {
 	var tx *writeTx
 	unknown, err = l.db.update(func(w *writeTx) error {

@@ -14,12 +14,10 @@ import (
 )
 
 // listed is an index of the records that are listed. It is in memory, as the [agenda] is.
-// The first list that is asked for reads the listed records of the file, and from then on
-// every write is noted here.
-//
-// It is a hint. A place is noted after its write, whether that came to anything, and
-// stays when its record moves: whoever lists reads the record, and takes places out
-// that are no more.
+// The first request for a list reads the listed records of the file, and from then on
+// every write is noted here. It is a hint. A place is noted after its write, whether or
+// not the write succeeded, and stays when its record moves: the reader of a list reads
+// the record, and removes places without a record.
 type listed struct {
 	mu     sync.Mutex
 	known  bool                     // the file was read
@@ -83,9 +81,8 @@ func (l *listed) drop(tenant, list string, place store.Place, writes uint64) {
 	}
 }
 
-// learn reads the listed records of the file, once. Writers that come meanwhile wait
-// with what they have to note, so that nothing falls in between. A record that is
-// damaged is left out.
+// learn reads the listed records of the file, once. Concurrent writers wait with their
+// places, so that none is lost. A damaged record is omitted.
 func (s *Store) learn(ctx context.Context) error {
 	l := &s.listed
 	l.mu.Lock()
@@ -152,8 +149,7 @@ func (s *Store) Listed(ctx context.Context, tenant, list string, before *store.P
 	return all, ctx.Err()
 }
 
-// readListed reads what stands at places, and says at which of them nothing does any
-// more.
+// readListed reads the records at places, and returns the places without a record.
 func (s *Store) readListed(ctx context.Context, tenant, list string, places []store.Place) (found []store.Listed, gone []store.Place, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		found, gone = nil, nil

@@ -29,7 +29,7 @@ const (
 func (s *Store) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
 	part := span{prefix: "M#", first: store.LogName(from), last: store.LogName(min(to, lastSeq)), limit: logPortion}
 	return s.portions(ctx, key, part, func(part span, end string) span {
-		part.first = end + separator // the first name behind it
+		part.first = end + separator // the first name after it
 		return part
 	})
 }
@@ -44,8 +44,8 @@ func (s *Store) LogBackwards(ctx context.Context, key core.ThreadKey, from, to u
 	})
 }
 
-// portions reads a span one part after the other; next returns what is left of
-// it behind the name where a part ended.
+// portions reads a span one part after the other; next returns the rest of the span after
+// the name where a part ended.
 func (s *Store) portions(ctx context.Context, key core.ThreadKey, whole span, next func(part span, end string) span) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		for part, more := whole, true; more; {
@@ -73,7 +73,7 @@ type span struct {
 	prefix    string
 	first     string // the first name
 	last      string // the last name; empty: no bound
-	before    bool   // the last name itself is left out
+	before    bool   // the last name itself is excluded
 	limit     int
 	whole     bool // logPortionBytes does not end it
 	backwards bool // from the last name, which must be there, to the first
@@ -83,7 +83,7 @@ func (p *span) has(name string) bool {
 	return name != "" && name >= p.first && (p.last == "" || name < p.last || name == p.last && !p.before)
 }
 
-// scan reads a span; more says that the limit ended it.
+// scan reads a span; more reports that the limit ended it.
 func (s *Store) scan(ctx context.Context, key core.ThreadKey, part span) (records []store.Record, more bool, err error) {
 	if err := key.Check(); err != nil {
 		return nil, false, err
@@ -132,7 +132,7 @@ func (p *span) begin(cursor *bbolt.Cursor, key core.ThreadKey) (at, value []byte
 	}
 	end := recordKey(key, p.last)
 	if !p.before {
-		end = append(end, 0) // the first key behind it
+		end = append(end, 0) // the first key after it
 	}
 	if at, _ = cursor.Seek(end); at == nil {
 		at, value = cursor.Last() // every entry is before end

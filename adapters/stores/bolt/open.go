@@ -43,8 +43,8 @@ func options() *bbolt.Options {
 	return &bbolt.Options{NoFreelistSync: true, FreelistType: bbolt.FreelistMapType, NoStatistics: true}
 }
 
-// openDatabase opens the file at path, and makes it if there is none. disk replaces what
-// the file is written through, for tests; nil: nothing does.
+// openDatabase opens the file at path, and makes it if it does not exist. disk replaces
+// the file's writer, for tests; may be nil.
 func openDatabase(path string, timeout time.Duration, disk func(*bbolt.DB, *os.File) rawFile) (*database, error) {
 	if err := create(path); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func create(path string) (err error) {
 	if err == nil && info.Size() > 0 {
 		return nil
 	}
-	if err == nil { // without a byte it is none
+	if err == nil { // an empty file is replaced
 		err = os.Remove(path)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -62,7 +62,8 @@ func (s *Store) Purge(ctx context.Context, limit int) (purged int, err error) {
 // entry is one of a bucket.
 type entry struct{ bucket, key []byte }
 
-// look finds entries that have expired, and goes on behind them. It ends where it began.
+// look finds entries that have expired, from the place after the last one. It ends where
+// it started.
 func (p *purging) look(tx *bbolt.Tx, now int64, limit int) (found []entry) {
 	seen := 0
 	for range len(expiring) + 1 {

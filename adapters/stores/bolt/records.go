@@ -67,7 +67,7 @@ func (w *recordWrite) look(tx *bbolt.Tx, now int64) (err error) {
 	return err
 }
 
-// write stores the record if look says so.
+// write stores the record if look has admitted it.
 func (w *recordWrite) write(to *writeTx) error {
 	if !w.admitted {
 		return nil
@@ -97,7 +97,7 @@ func (s *Store) Get(ctx context.Context, key core.ThreadKey, name string) (recor
 func (s *Store) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error) {
 	start := ""
 	if after != "" {
-		start = after + separator // the first name behind it
+		start = after + separator // the first name after it
 	}
 	records, _, err := s.scan(ctx, key, span{prefix: prefix, first: start, limit: limit, whole: true})
 	return records, err
@@ -113,7 +113,7 @@ func (s *Store) RecordsBackwards(ctx context.Context, key core.ThreadKey, prefix
 	return records, err
 }
 
-// lastRune sorts behind any text that a name goes on with.
+// lastRune sorts after all text that may follow in a name.
 const lastRune = "\U0010FFFF"
 
 // readItem is nil when nothing is stored.

@@ -33,7 +33,7 @@ func appendHour(b []byte, hour int64) []byte {
 }
 
 func usageHourKey(tenant string, hour int64) []byte {
-	b := make([]byte, 0, len(tenant)+hourDigits+64) // a record's name comes behind it
+	b := make([]byte, 0, len(tenant)+hourDigits+64) // a record's name follows
 	return append(appendHour(append(append(append(b, tenant...), separator...), "#usage"...), hour), separator...)
 }
 
@@ -52,7 +52,7 @@ func markKey(tenant string, hour int64) []byte {
 type usageWrite struct {
 	store.Usage
 	at, value, mark []byte
-	// What look found:
+	// The findings of look:
 	admitted bool // it must be written
 	marked   bool // its hour has a mark that may stay
 }
@@ -69,8 +69,8 @@ func prepareUsage(key core.ThreadKey, usage *store.Usage) (*usageWrite, error) {
 	return &usageWrite{Usage: *usage, at: at, value: item{r.Fence, r.Version, r.Expires, r.Payload}.encode(at), mark: markKey(key.Tenant, usage.Hour)}, nil
 }
 
-// look decides whether the record must be written; nil is none. The mark of an hour that
-// is not over is set once: nothing sums the hour before.
+// look decides whether the record must be written; nil if there is no record. The mark of
+// an hour that is not over is set once: nothing sums the hour before.
 func (w *usageWrite) look(tx *bbolt.Tx, now int64) (err error) {
 	if w == nil {
 		return nil
@@ -89,7 +89,7 @@ func (w *usageWrite) look(tx *bbolt.Tx, now int64) (err error) {
 	return err
 }
 
-// write stores the record, if look says so, and sets the mark of its hour again.
+// write stores the record, if look has admitted it, and sets the mark of its hour again.
 func (w *usageWrite) write(to *writeTx) error {
 	if w == nil || !w.admitted {
 		return nil
@@ -138,8 +138,8 @@ func (s *Store) UsageRecords(ctx context.Context, tenant string, hour int64, aft
 	return records, nil
 }
 
-// eachItem goes through the items behind a prefix in order of the rest of their keys,
-// after one of them.
+// eachItem iterates over the items after a prefix, in order of the rest of their keys,
+// starting after one of them.
 func eachItem(tx *bbolt.Tx, prefix []byte, after string, do func(rest string, stored *item) bool) error {
 	cursor := tx.Bucket(usageBucket).Cursor()
 	for k, v := cursor.Seek(append(bytes.Clone(prefix), after...)); bytes.HasPrefix(k, prefix); k, v = cursor.Next() {

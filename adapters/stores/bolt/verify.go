@@ -15,15 +15,17 @@ import (
 )
 
 // verify reads a file from its meta pages to the last key before bbolt maps it. bbolt
-// trusts its pages: a damaged one makes it run in circles, end the process, or pass over
-// what is stored. verify returns an error of code corrupt unless
+// trusts its pages: a damaged one makes it run in circles, end the process, or skip
+// stored data. verify returns an error of code corrupt unless
 //
 //   - both meta pages are valid, so that the newest transaction is the one in force,
 //   - each page is inside of the file, and is referred to once,
 //   - keys are in the order that bbolt searches them in,
-//   - the entries are those that were written: their [entrySum]s add up to the stored sum.
+//   - the entries are those that were written: their [entrySum]s add up to the stored
+//     sum.
 //
-// The content of values is not looked at: their checksums are compared when they are read.
+// It does not read the content of values: their checksums are compared when they are
+// read.
 func verify(file *os.File) error {
 	info, err := file.Stat()
 	if err != nil {
@@ -71,16 +73,16 @@ func checkSchema(text []byte) error {
 }
 
 // A page of bbolt begins with its header: 0 its number, 8 flags, 10 count of elements, 12
-// the number of pages that follow and belong to it. The first two pages are meta pages,
-// written in turn. A meta page has behind its header, in the byte order of the machine:
+// the number of further pages that belong to it. The first two pages are meta pages,
+// written in turn. A meta page has, after its header, in the byte order of the machine:
 //
 //	0 magic, 4 version, 8 page size, 16 root page, 32 page of the free list,
 //	40 number of pages, 48 transaction, 56 FNV-1a of the bytes before
 //
-// Elements of 16 bytes follow the header of the other pages. In a branch page: 0 offset of
-// the key from the element, 4 length of the key, 8 page of the child. In a leaf page: 0
-// flags, 4 offset of the key, 8 length of the key, 12 length of the value behind the key.
-// The value of a bucket is the number of its root page and its sequence, or 0, its
+// Elements of 16 bytes follow the header of the other pages. In a branch page: 0 offset
+// of the key from the element, 4 length of the key, 8 page of the child. In a leaf page:
+// 0 flags, 4 offset of the key, 8 length of the key, 12 length of the value after the
+// key. The value of a bucket is the number of its root page and its sequence, or 0, its
 // sequence, and a leaf page.
 const (
 	pageHeader   = 16
@@ -133,7 +135,8 @@ func newestMeta(file io.ReaderAt) (*meta, error) {
 	return second, nil
 }
 
-// readMeta returns nil for a meta page that is not valid; magic says that it was one.
+// readMeta returns nil for a meta page that is not valid; magic reports whether it has
+// the magic number of one.
 func readMeta(file io.ReaderAt, at int64) (m *meta, magic bool, err error) {
 	m = &meta{at: at}
 	if _, err := file.ReadAt(m.content[:], at); errors.Is(err, io.EOF) {

@@ -35,8 +35,8 @@ func (w *writeTx) putSum() error {
 	return w.tx.Bucket(metaBucket).Put(sumKey, encodeSum(w.sum))
 }
 
-// fillPercent is how full a page is that bbolt cuts in two. Most entries come behind the
-// others of their thread, tenant or hour.
+// fillPercent is the fill of a page that bbolt splits. Most entries sort after the others
+// of their thread, tenant or hour.
 const fillPercent = 0.7
 
 func (w *writeTx) bucket(name []byte) *bbolt.Bucket {
@@ -100,8 +100,8 @@ func eachThread(tx *bbolt.Tx, do func(at, value []byte)) {
 	}
 }
 
-// threadEnd is the first key that sorts behind those of the thread that a key belongs to;
-// nil: the key is none. The key of a head has the same length.
+// threadEnd is the first key that sorts after those of the thread that a key belongs to;
+// nil: the key belongs to no thread. The key of a head has the same length.
 func threadEnd(at []byte) []byte {
 	tenant := bytes.IndexByte(at, 0)
 	name := bytes.IndexByte(at[tenant+1:], 0)

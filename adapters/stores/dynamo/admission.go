@@ -30,13 +30,13 @@ const (
 	attrSlotTokens = "st"
 	attrSlotSpend  = "sp"
 
-	// What the names of a day's counters begin with.
+	// The starts of the names of a day's counters.
 	runsOf   = "ar"
 	tokensOf = "at"
 	spendOf  = "au"
 )
 
-// maxTries bounds how often an admission is written to that changes meanwhile.
+// maxTries bounds the attempts to write an admission that other workers change.
 const maxTries = 5
 
 func admissionItem(tenant string) (item, error) {
@@ -179,7 +179,7 @@ func (s *Store) send(ctx context.Context, u admissionUpdate) (after store.Admiss
 	return after, met, nil
 }
 
-// found makes a tenant's item, with no slot in it, where there is none.
+// found makes a tenant's item, without slots, if there is no item.
 func (s *Store) found(ctx context.Context, doing, tenant string) error {
 	none := &types.AttributeValueMemberM{Value: item{}}
 	_, _, err := s.send(ctx, admissionUpdate{
@@ -311,8 +311,8 @@ func (s *Store) Release(ctx context.Context, tenant string, r store.Use) (bool, 
 	if err != nil {
 		return false, err
 	}
-	// A refusal behind a try without an answer may have met what that try has done: the
-	// slot is gone then, as if somebody else had released it.
+	// A refusal after an attempt without a response may be caused by that attempt: the
+	// slot is gone then, as if another worker had released it.
 	return met == nil, nil
 }
 

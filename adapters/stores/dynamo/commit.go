@@ -28,8 +28,8 @@ func (s *Store) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) 
 	if c.Head.Version == 0 {
 		return store.Outcome{}, core.Errorf(core.CodeInvalid, "head of %s to write has version 0, the first is 1", key)
 	}
-	// Everything is encoded before anything is sent: what is over a limit must
-	// not leave the rest behind.
+	// Everything is encoded before anything is sent: if a part is over a limit, nothing
+	// is stored.
 	pointers := make([]pointerPut, len(c.Pointers))
 	for i, p := range c.Pointers {
 		if pointers[i], err = s.preparePointer(key.Tenant, p); err != nil {
@@ -78,8 +78,8 @@ func (s *Store) putPointers(ctx context.Context, pointers []pointerPut) ([]store
 	return taken, nil
 }
 
-// putRecords returns a refusal before any other error, since it is final where
-// the others are worth another try.
+// putRecords returns a refusal before any other error, since it is final, and the others
+// are worth another attempt.
 func (s *Store) putRecords(ctx context.Context, records []recordPut, usage *usagePut) error {
 	n := len(records)
 	if usage != nil {

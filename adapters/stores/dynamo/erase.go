@@ -45,8 +45,8 @@ func (s *Store) Erase(ctx context.Context, key core.ThreadKey, limit int) (int, 
 	return len(names), nil
 }
 
-// recordNames are the sort keys of at most limit records, the expired ones too. It is
-// billed for whole items, since a query is, whatever it returns.
+// recordNames are the sort keys of at most limit records, the expired ones included. It
+// is billed for whole items, as every query is.
 func (s *Store) recordNames(ctx context.Context, doing string, pk types.AttributeValue, limit int) ([]types.AttributeValue, error) {
 	input := &dynamodb.QueryInput{
 		ConsistentRead:            aws.Bool(true),

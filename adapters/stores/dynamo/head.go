@@ -26,9 +26,9 @@ func (s *Store) Head(ctx context.Context, key core.ThreadKey) (store.Head, error
 	return decodeHead(key, it)
 }
 
-// putHead writes the head of a Commit. Written is also true when a try of this
-// call got no response, the next one was refused, and the stored head turns out to
-// be next itself: the first try was applied.
+// putHead writes the head of a Commit. Written is also true if an attempt of this call
+// got no response, the next one was refused, and the stored head is next itself: the
+// first attempt was applied.
 func (s *Store) putHead(ctx context.Context, key core.ThreadKey, pk types.AttributeValue, next *store.Head) (store.Outcome, error) {
 	it := encodeHead(pk, key, next)
 	input := &dynamodb.PutItemInput{Item: it}

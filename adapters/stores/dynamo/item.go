@@ -167,7 +167,7 @@ func decodeRecord(it item) (store.Record, error) {
 	return r, nil
 }
 
-// setPayload stores a payload, compressed when that is smaller. No bytes are no
+// setPayload stores a payload, compressed if that is smaller. An empty payload has no
 // attribute.
 func setPayload(it item, what string, payload []byte, limit int) error {
 	if len(payload) > maxUnpacked {
@@ -207,7 +207,7 @@ func textOf(it item, name string) string {
 	return ""
 }
 
-// blobOf is no bytes, but never nil, for an attribute that is missing.
+// blobOf is empty, but never nil, for an attribute that is missing.
 func blobOf(it item, name string) []byte {
 	if v, ok := it[name].(*types.AttributeValueMemberB); ok && v.Value != nil {
 		return v.Value

@@ -13,8 +13,9 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// What an item may hold, in bytes after compression, where there is a bucket: what is
-// larger becomes an object. Without a bucket it is [maxPayload].
+// overflowOver is the largest payload in an item if there is a bucket, in bytes after
+// compression: a larger one becomes an object. Without a bucket the limit is
+// [maxPayload].
 const overflowOver = 32 << 10
 
 // Objects is a bucket; adapters/stores/s3 implements it. A Get after a Put must return
@@ -36,7 +37,7 @@ type object struct {
 	size int    // of its bytes
 }
 
-// objectOf names what is stored of a payload.
+// objectOf names the stored bytes of a payload.
 func objectOf(incarnation uint64, stored []byte) object {
 	sum := sha256.Sum256(stored)
 	return object{fmt.Sprintf("%016x/%s", incarnation, hex.EncodeToString(sum[:])), len(stored)}
@@ -107,8 +108,8 @@ func during(doing string, err error) error {
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
-// fetch puts the payload into an item that names an object; ok is false when the item is
-// gone, too, since then both were erased meanwhile.
+// fetch puts the payload into an item that names an object; ok is false if the item is
+// gone, too, since then both were erased in between.
 func (s *Store) fetch(ctx context.Context, doing string, it item) (ok bool, err error) {
 	o, named, err := namedBy(it)
 	if err != nil || !named {
@@ -144,8 +145,8 @@ func (s *Store) fetch(ctx context.Context, doing string, it item) (ok bool, err 
 // for: [atOnce] of them, and the bytes that they may have together unless it is one.
 const ahead = 8 << 20
 
-// fetched puts their payloads into the items of a query, in order, fetching objects side by
-// side. It leaves out what was erased meanwhile, and what keep refuses.
+// fetched puts their payloads into the items of a query, in order, fetching objects
+// concurrently. It omits items that were erased in between, and items that keep refuses.
 func (s *Store) fetched(ctx context.Context, doing string, pages iter.Seq2[[]item, error], keep func(item) bool) iter.Seq2[item, error] {
 	return func(yield func(item, error) bool) {
 		for page, err := range pages {
@@ -214,8 +215,8 @@ func (s *Store) fetchAll(ctx context.Context, doing string, items []item, keep f
 	return true
 }
 
-// meet puts the payload of an item that stands in a record's way into it: our own where
-// both name the same bytes, so that nothing is fetched to see that they are equal.
+// meet puts the payload into an item that prevents the write of a record: our own payload
+// if both name the same bytes, so that no read is needed to compare them.
 func (s *Store) meet(ctx context.Context, p recordPut, met item) (ok bool, err error) {
 	if met[attrObject] != nil && p.content != nil && met[attrPacked] != nil == (p.item[attrPacked] != nil) {
 		ours, _, errOurs := namedBy(p.item)

@@ -29,7 +29,7 @@ type watched struct {
 	history *history
 }
 
-// IsErrorRetryable is asked about every try that ended in an error.
+// IsErrorRetryable is called for every attempt that ended in an error.
 func (w *watched) IsErrorRetryable(err error) bool {
 	if !refused(err) {
 		w.history.unanswered = true

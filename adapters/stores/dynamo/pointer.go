@@ -21,8 +21,8 @@ type pointerPut struct {
 	item    item
 }
 
-// preparePointer refuses what is never sent. The time to live is rounded up to
-// the second; 0 or less is for good.
+// preparePointer refuses pointers that are never sent. The time to live is rounded up to
+// the second; 0 or less means permanent.
 func (s *Store) preparePointer(tenant string, p store.Pointer) (pointerPut, error) {
 	pk, err := pointerPartition(tenant, p.Name)
 	if err != nil {
@@ -73,8 +73,7 @@ func (s *Store) Pointer(ctx context.Context, tenant, name string) ([]byte, bool,
 	return value, err == nil, err
 }
 
-// pointerPartition is unambiguous whatever the name contains, since a tenant
-// has no '#'.
+// pointerPartition is unambiguous for every name, since a tenant has no '#'.
 func pointerPartition(tenant, name string) (types.AttributeValue, error) {
 	if err := core.CheckName("tenant", tenant); err != nil {
 		return nil, err

@@ -136,15 +136,15 @@ func (s *Store) DeleteProfile(ctx context.Context, tenant string, name state.Pro
 		input.ExpressionAttributeValues = item{":r": number(revision)}
 	}
 	met, err := s.config.remove(ctx, doing, input)
-	if err != nil || met == nil || len(met.item) == 0 { // somebody else has deleted it meanwhile
+	if err != nil || met == nil || len(met.item) == 0 { // another worker has deleted it
 		return err
 	}
 	return profileRefused(doing, met)
 }
 
-// profileRefused is the error of a write or deletion that met another revision.
-// That says what came of it only if no earlier try can have been applied, and
-// written over since: whoever took that for a conflict would do it twice.
+// profileRefused is the error of a write or deletion that found another revision. That is
+// a conflict only if no earlier attempt can have been applied and overwritten since: a
+// caller that took it for a conflict would then write twice.
 func profileRefused(doing string, met *refusal) error {
 	if met.unanswered {
 		return core.Errorf(core.CodeUnavailable, "%s: outcome unknown: found another revision", doing)

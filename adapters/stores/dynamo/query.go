@@ -16,7 +16,7 @@ import (
 
 const (
 	lastSeq    = 999_999_999_999 // the last that a log record's name can hold
-	lastRune   = "\U0010FFFF"    // sorts behind any text that a name goes on with
+	lastRune   = "\U0010FFFF"    // sorts after all text that may follow in a name
 	firstName  = "A"             // record names begin with a capital letter
 	dueIndex   = "due"
 	betweenSKs = "pk = :pk AND sk BETWEEN :from AND :to"

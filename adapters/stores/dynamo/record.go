@@ -37,9 +37,9 @@ type recordPut struct {
 	content []byte // of the object that the item names; nil when it names none
 }
 
-// prepareRecord refuses what is never sent: a name without a kind, a payload
-// over the limit. The thread's incarnation is asked for when the payload is to be an
-// object. What the index of lists has is never one: lists are read without a bucket.
+// prepareRecord refuses records that are never sent: a name without a kind, a payload
+// over the limit. If the payload must be an object, it asks for the thread's incarnation.
+// The payload of a listed record is never an object: lists are read without a bucket.
 func (s *Store) prepareRecord(key core.ThreadKey, pk types.AttributeValue, record store.Record, incarnation func() (uint64, error)) (recordPut, error) {
 	if _, err := record.Admit(nil); err != nil {
 		return recordPut{}, err
@@ -59,8 +59,8 @@ func (s *Store) prepareRecord(key core.ThreadKey, pk types.AttributeValue, recor
 	return p, err
 }
 
-// putRecord sends a record under the condition of its kind, behind the object that it
-// names: what a refusal leaves of that is erased with the thread.
+// putRecord sends a record under the condition of its kind, after the object that it
+// names: if the record is refused, the object is erased with the thread.
 func (s *Store) putRecord(ctx context.Context, p recordPut) error {
 	if err := s.putObject(ctx, p); err != nil {
 		return err

@@ -18,7 +18,7 @@ type table struct {
 
 // refusal is what a conditional write met. nil: it was written.
 type refusal struct {
-	item       item // that stands in the way; nil if there is none (any more)
+	item       item // that prevented the write; nil if there is none (any more)
 	unanswered bool // an earlier try of the same call may have been applied
 }
 
@@ -50,7 +50,7 @@ func (t table) remove(ctx context.Context, doing string, input *dynamodb.DeleteI
 	return t.refusal(ctx, doing, err, &tries, input.Key)
 }
 
-// update changes an item under a condition, and returns what it is afterwards.
+// update changes an item under a condition, and returns the changed item.
 func (t table) update(ctx context.Context, doing string, input *dynamodb.UpdateItemInput) (after item, met *refusal, err error) {
 	input.TableName = t.name
 	input.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
@@ -78,12 +78,12 @@ func (t table) refusal(ctx context.Context, doing string, err error, tries *hist
 	if len(met.item) > 0 {
 		return met, nil
 	}
-	// The endpoint does not return it, or there is none.
+	// The endpoint does not return it, or it does not exist.
 	met.item, err = t.get(ctx, doing, key[attrPK], key[attrSK])
 	return met, err
 }
 
-// get reads one item, strongly consistent; nil when there is none.
+// get reads one item, strongly consistent; nil if it does not exist.
 func (t table) get(ctx context.Context, doing string, pk, sk types.AttributeValue) (item, error) {
 	var tries history
 	out, err := t.client.GetItem(ctx, &dynamodb.GetItemInput{

@@ -10,12 +10,12 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Units are counted where there is a meter, by DynamoDB's published rules and from the
-// sizes of what is sent and comes back: a write unit per started KB, a read unit per
-// started 4 KB, half of it where a read may lag. The index of lists has whole items, so
-// that they are written twice. What is not known here is left out: whether an item takes
-// the place of a larger one, and whether the due time of a head moves in its index. A
-// request that was refused or got no response counts nothing.
+// Units are counted if there is a meter, by DynamoDB's published rules and from the sizes
+// of requests and responses: a write unit per started KB, a read unit per started 4 KB,
+// half of it for an eventually consistent read. The index of lists has whole items, so
+// that they are written twice. Two things are not known here and omitted: whether an item
+// replaces a larger one, and whether the due time of a head moves in its index. A request
+// that was refused or got no response counts nothing.
 
 // unit is what a meter counts a unit as.
 const unit = 100

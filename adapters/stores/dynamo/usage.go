@@ -75,8 +75,8 @@ func (s *Store) putUsage(ctx context.Context, p *usagePut) error {
 	return core.Errorf(core.CodeUnavailable, "%s: the stored item changed during the write", p.doing)
 }
 
-// marked remembers the marks of an hour that this process has set: they stand until the
-// hour has passed.
+// marked remembers the marks of an hour that this process has set: they are valid until
+// the hour has passed.
 type marked struct {
 	mu      sync.Mutex
 	hour    int64
@@ -102,8 +102,8 @@ func (m *marked) note(tenant string, hour int64) {
 	m.tenants[tenant] = struct{}{}
 }
 
-// mark marks the hour of a record that stands. The time is asked for behind the put:
-// whoever sums an hour that has passed by then has seen the record.
+// mark marks the hour of a record that is stored. The time is read after the put: if the
+// hour has passed by then, the worker that sums it has seen the record.
 func (s *Store) mark(ctx context.Context, tenant string, hour int64) error {
 	current := s.now().UnixMilli()/time.Hour.Milliseconds() == hour
 	if current && s.marked.has(tenant, hour) {
@@ -146,7 +146,7 @@ func (s *Store) UsageRecords(ctx context.Context, tenant string, hour int64, aft
 // since the first may be the one that the reader has.
 func usageQuery(pk types.AttributeValue, from, to string, limit int) *dynamodb.QueryInput {
 	if from == "" {
-		from = "!" // before every name: a key of no bytes is none
+		from = "!" // before every name: a key cannot be empty
 	}
 	return &dynamodb.QueryInput{
 		ConsistentRead:            aws.Bool(true),

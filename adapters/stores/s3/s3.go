@@ -123,15 +123,16 @@ func (b *Bucket) list(ctx context.Context, prefix string) ([]string, error) {
 	}
 }
 
-// element returns the text of the first element of a name, and what is behind it. What
-// is read so has neither attributes nor escapes, and no function links encoding/xml.
+// element returns the text of the first element of a name, and the rest after it. The
+// responses that are read in this way have neither attributes nor escapes, and no
+// function links encoding/xml.
 func element(text, name string) (content, rest string, ok bool) {
 	_, behind, begins := strings.Cut(text, "<"+name+">")
 	content, rest, ends := strings.Cut(behind, "</"+name+">")
 	return content, rest, begins && ends
 }
 
-// code is the code of an error's body, empty when there is none.
+// code is the code of an error's body, empty if it has none.
 func code(body []byte) string {
 	found, _, _ := element(string(body), "Code")
 	return found

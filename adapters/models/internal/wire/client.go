@@ -182,7 +182,7 @@ func (c *Client) keyNow(ctx context.Context, refused secret.String) (secret.Stri
 	return key, &model.Error{Kind: model.KindUnauthorized, Message: c.Name + ": the API key: " + err.Error()}
 }
 
-// post sends the request and returns the response, whatever its status.
+// post sends the request and returns the response with any status.
 func (c *Client) post(ctx context.Context, post Post, key secret.String, patience *patience) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, post.URL, bytes.NewReader(post.Body))
 	if err != nil {
@@ -202,7 +202,7 @@ func (c *Client) post(ctx context.Context, post Post, key secret.String, patienc
 	return response, nil
 }
 
-// check returns the error of a response that is no event stream.
+// check returns the error of a response that is not an event stream.
 func (c *Client) check(response *http.Response, body io.Reader, key secret.String) error {
 	media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	ok := response.StatusCode == http.StatusOK

@@ -8,12 +8,12 @@ import (
 // The Messages API of Anthropic and Converse of Bedrock have the same rules in other
 // words: messages of blocks.
 
-// dialect says how an API spells its blocks.
+// dialect describes how an API spells its blocks.
 type dialect struct {
 	kind    func(block object) string // text, call, result, thinking, mark, or another
 	id      func(block object) string // of a call or result
 	input   func(block object) any
-	marked  func(block object) bool // a mark for the cache stands on the block
+	marked  func(block object) bool // the block has a cache mark
 	written func(block object) string
 }
 
@@ -154,7 +154,7 @@ func (d dialect) check(messages []object, budgeted bool, marks int) error {
 
 // message checks the blocks of a message, and returns how many marks for the cache it has.
 func (d dialect) message(at, role string, content []object, calls *ids) (marks int, err error) {
-	others := false // blocks that are no results
+	others := false // blocks that are not results
 	for n, b := range content {
 		here := fmt.Sprintf("%s.content[%d]", at, n)
 		kind := d.kind(b)
@@ -191,10 +191,10 @@ func (d dialect) message(at, role string, content []object, calls *ids) (marks i
 	return marks, nil
 }
 
-// openLoop checks that a model that thinks within a budget finds its thoughts where the tool
-// loop that it is in the middle of began; adaptive thinking has no such rule. Of text behind
-// results the body does not say whether a person said it, which ends the loop before it, or
-// a plugin, which does not: the loop may have begun on either side of it.
+// openLoop checks that a model that thinks within a budget finds its thoughts at the
+// start of the tool loop that it is in; adaptive thinking has no such rule. The body does
+// not show whether text after results is from a user, which ends the loop, or from a
+// plugin, which does not. So the loop may have started on either side of it.
 func (d dialect) openLoop(messages []object) error {
 	last := len(messages) - 1
 	open, _ := d.answers(messages[last])

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// The checks of this file refuse what providers answer with 400: they say what is
-// wrong with the body of a request, by the rules that the providers document.
+// The checks of this file refuse the requests that providers refuse with 400: they report
+// errors in the body of a request, by the providers' documented rules.
 
 type object = map[string]any
 
@@ -223,7 +223,7 @@ func CheckGemini(signed bool) func(body string) error {
 			return err
 		}
 		contents := objects(o["contents"])
-		current := 0 // behind the last words of a person
+		current := 0 // after the last message of a user
 		for i, c := range contents {
 			for _, part := range objects(c["parts"]) {
 				if text(c, "role") == "user" && part["functionResponse"] == nil {

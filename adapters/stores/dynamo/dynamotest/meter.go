@@ -239,8 +239,8 @@ func (m *Meter) putItem(it wireItem, failed bool, stands wireItem) {
 	}
 }
 
-// updateItem costs what a put of the larger of before and after does. Of an index that it
-// is in it touches the keys alone.
+// updateItem costs as much as a put of the larger of before and after. In an index of the
+// item it changes only the keys.
 func (m *Meter) updateItem(it wireItem, failed bool, out got) {
 	key := itemKey{it.text("pk"), it.text("sk")}
 	if failed {

@@ -98,8 +98,9 @@ func createThreads(ctx context.Context, client *dynamodb.Client, table string) e
 	return nil
 }
 
-// ensure makes a table, unless it exists, and waits until it serves. That it exists may be
-// the answer to a second try of our own, after the first one's was lost.
+// ensure makes a table, unless it exists, and waits until it is active. That it exists
+// may be the response to a second attempt of this call, after the first response was
+// lost.
 func ensure(ctx context.Context, client *dynamodb.Client, input *dynamodb.CreateTableInput) error {
 	table := *input.TableName
 	_, err := client.CreateTable(ctx, input)
