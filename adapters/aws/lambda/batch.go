@@ -17,7 +17,7 @@ import (
 type batch struct {
 	deliveries []*delivery // in order of their first message
 	messages   int
-	discarded  int // messages that are no wake-up
+	discarded  int // messages that are not wake-ups
 }
 
 // delivery is what a batch says about one thread, in wake-ups of one kind.

@@ -32,7 +32,7 @@ func (h Handlers) Buffered(handler http.Handler) func(context.Context, json.RawM
 			writer.finish(nil)
 		}
 		response, err := proxy(ctx, x.event, http.HandlerFunc(serve))
-		if broke != nil { // what it had written is thrown away
+		if broke != nil { // the partial response is discarded
 			return proxy(ctx, x.event, http.HandlerFunc(respondInternal))
 		}
 		return response, err

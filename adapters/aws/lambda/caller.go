@@ -13,9 +13,8 @@ import (
 // door is a front end of AWS that invokes a function with an HTTP request.
 type door string
 
-// The doors. The payload alone does not tell the first two apart: the handler
-// does, since a stream is never behind an HTTP API and a buffered one never
-// behind a Function URL.
+// The front ends. The payload alone does not distinguish the first two: the handler does,
+// since an HTTP API never serves a stream and a Function URL never a buffered response.
 const (
 	doorURL  door = "function-url" // Function URL, payload format 2.0
 	doorHTTP door = "http-api"     // API Gateway HTTP API, payload format 2.0
@@ -29,14 +28,14 @@ type doorKey struct{}
 // CORS headers by itself.
 func BehindREST(r *http.Request) bool { return doorOf(r.Context()) == doorREST }
 
-// doorOf returns the door of a request, "" elsewhere.
+// doorOf returns the front end of a request, "" elsewhere.
 func doorOf(ctx context.Context) door {
 	d, _ := ctx.Value(doorKey{}).(door)
 	return d
 }
 
-// caller returns what the door verified about the request: nil when that is
-// nothing, or nothing that belongs to this door.
+// caller returns the facts that the front end verified about the sender, nil if there are
+// none or if they do not belong to this front end.
 func (e *httpEvent) caller() caller.Caller {
 	if e.door() == doorREST {
 		return e.callerREST()
@@ -62,8 +61,8 @@ func (e *httpEvent) caller() caller.Caller {
 	return nil
 }
 
-// testStage is where the console's test of a method runs, as the user of the
-// console, whom no authorizer has seen.
+// testStage is the stage of the console's test of a method, which runs as the user of the
+// console, without an authorizer.
 const testStage = "test-invoke-stage"
 
 func (e *httpEvent) callerREST() caller.Caller {
@@ -115,7 +114,7 @@ const poolSession = ":CognitoIdentityCredentials"
 
 func signer(id, account string) caller.Caller {
 	if strings.HasSuffix(id, poolSession) {
-		return caller.PoolUser{} // the door does not say which
+		return caller.PoolUser{} // the front end does not identify the user
 	}
 	return caller.Signer{ID: id, Account: account}
 }

@@ -27,12 +27,12 @@ const (
 	furtherWait = time.Second
 )
 
-// drain does what a mapping to [Handlers.DeadLetters] would, without one, which
-// would poll the empty queue all the time: it receives until the queue is empty
-// or receiving ends, and returns how many messages are gone. What was begun by then is
-// finished under work, which lasts longer. One of which nothing could
-// be handled ends it, too: receiving more would only hide more. Errors are those of
-// the queue; a message that was not deleted comes again.
+// drain does the work of an event source mapping to [Handlers.DeadLetters], which would
+// poll the empty queue all the time. It receives until the queue is empty or receiving
+// ends, and returns the number of removed messages. Work that has started by then is
+// finished under work, which lasts longer. A batch of which no message could be handled
+// also ends it: receiving more would only hide more. Errors are those of the queue; a
+// message that was not deleted is delivered again.
 func (l letters) drain(receiving, work context.Context, queue deadLetterQueue) (gone int, err error) {
 	for wait := time.Duration(0); receiving.Err() == nil; wait = furtherWait {
 		messages, err := queue.Receive(work, drainBatch, wait) // one that is broken off may hide messages

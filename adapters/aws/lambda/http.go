@@ -19,10 +19,8 @@ type exchange struct {
 	handler http.Handler // the user's, or one that refuses a malformed request
 }
 
-// newExchange returns an error only when the payload is no HTTP event, which no
-// HTTP client can cause.
-//
-// v2 is the door of events in payload format 2.0.
+// newExchange returns an error only if the payload is not an HTTP event, which no HTTP
+// client can cause. v2 is the front end of events in payload format 2.0.
 func (h Handlers) newExchange(ctx context.Context, payload json.RawMessage, v2 door, handler http.Handler) (exchange, error) {
 	event, err := readHTTPEvent(payload, v2)
 	if err != nil {

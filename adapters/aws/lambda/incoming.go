@@ -16,7 +16,7 @@ import (
 // arrival is one event of a payload.
 type arrival struct {
 	incoming.Event
-	item   string // by which a batch names it when it fails; empty: the payload is no batch
+	item   string // by which a batch names it when it fails; empty: the payload is not a batch
 	group  string // of an SQS FIFO queue: events of a group keep their order
 	broken error  // it is not what its source documents
 }
@@ -94,8 +94,7 @@ func readArrivals(payload json.RawMessage) ([]arrival, error) {
 	return nil, core.Errorf(core.CodeInvalid, "the event has %s, known are %s", names, knownShapes)
 }
 
-// moment is an event of a schedule. Two processes that come to the same moment make
-// the same event of it.
+// moment is an event of a schedule. Two processes make the same event of the same time.
 func moment(top fields, payload json.RawMessage) (a arrival, err error) {
 	trigger, err := top.text("trigger")
 	if err != nil {
@@ -112,8 +111,8 @@ func moment(top fields, payload json.RawMessage) (a arrival, err error) {
 	return arrival{Event: incoming.Moment(trigger, at, payload)}, nil
 }
 
-// readRecords reads a list of records, all of which are of the first one's source. One
-// that is not what its source documents is broken, and says so for itself alone.
+// readRecords reads a list of records, all of which are of the first one's source. A
+// record that is not as its source documents is broken, and is an error for itself only.
 func readRecords(raw json.RawMessage) ([]arrival, error) {
 	var records []fields
 	if err := json.Unmarshal(raw, &records); err != nil || len(records) == 0 {

@@ -135,8 +135,8 @@ func (p *pipe) finish(last []byte, end error) {
 	p.changed.Broadcast()
 }
 
-// leave says that nobody reads any more. Writes succeed and go nowhere: a
-// client that went away does not cancel a run.
+// leave records that the reader has gone. Later writes succeed and are discarded: a
+// client that goes away does not cancel a run.
 func (p *pipe) leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

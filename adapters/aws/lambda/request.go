@@ -15,12 +15,11 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// httpEvent is an HTTP request as Lambda delivers it, in either of two shapes:
-// payload format 1.0 (API Gateway REST APIs) and 2.0 (Function URLs, API Gateway
-// HTTP APIs). Fields of one shape are empty in the other; what we do not use is
-// left out.
+// httpEvent is an HTTP request as Lambda delivers it, in either of two shapes: payload
+// format 1.0 (API Gateway REST APIs) and 2.0 (Function URLs, API Gateway HTTP APIs).
+// Fields of one shape are empty in the other; unused fields are omitted.
 type httpEvent struct {
-	v2Door door // what stands before the function when the event has format 2.0
+	v2Door door // the front end of events in format 2.0
 
 	Version         string            `json:"version"`
 	Headers         map[string]string `json:"headers"`
@@ -56,7 +55,7 @@ type identityV1 struct {
 	User      string `json:"user"`
 	UserARN   string `json:"userArn"`
 
-	// Of users of a Cognito identity pool.
+	// For users of a Cognito identity pool.
 	PoolID             string `json:"cognitoIdentityPoolId"`
 	IdentityID         string `json:"cognitoIdentityId"`
 	AuthenticationType string `json:"cognitoAuthenticationType"`
@@ -91,8 +90,8 @@ func (e *httpEvent) method() string {
 	return e.HTTPMethod
 }
 
-// request builds what a handler behind net/http would have been given. An error
-// has code [core.CodeInvalid].
+// request builds the request that a handler of net/http would get. An error has code
+// [core.CodeInvalid].
 func (e *httpEvent) request(ctx context.Context) (*http.Request, error) {
 	body := []byte(e.Body)
 	if e.IsBase64Encoded {

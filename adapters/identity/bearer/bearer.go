@@ -14,8 +14,8 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 )
 
-// algorithms are those of public keys that issuers use. A list of our own, since
-// with "none" or a shared secret anybody could sign.
+// algorithms are the public-key algorithms that issuers use. The list is explicit, since
+// with "none" or a shared secret any sender could sign.
 var algorithms = []string{oidc.RS256, oidc.ES256, oidc.EdDSA}
 
 // Options configures [New]. Env, and the Issuer of Tokens, are required.

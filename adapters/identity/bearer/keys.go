@@ -16,9 +16,9 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 )
 
-// How often keys are fetched. The library does so for every token whose key it
-// does not know or whose signature is wrong, so for whatever a stranger sends,
-// and never because keys are old.
+// How often keys are fetched. The library fetches them for every token with an unknown
+// key or a wrong signature, so for any token of a stranger, and never because keys are
+// old.
 const (
 	leastInterval = time.Minute      // between two fetches, however many unknown keys are asked for
 	afterFailure  = 5 * time.Second  // the same after a fetch that failed
@@ -28,8 +28,8 @@ const (
 	maxKeysSize   = 1 << 20 // bytes
 )
 
-// keys are an issuer's keys. It is the transport of the library's key sets too,
-// and gives them what it has when they ask too often.
+// keys are an issuer's keys. It is also the transport of the library's key sets, and
+// returns its cached keys to them when they ask too often.
 type keys struct {
 	env       *env.Env
 	url       string

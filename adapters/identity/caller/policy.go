@@ -30,7 +30,7 @@ func authenticate(r *http.Request, policy func(caller.Caller) (core.Identity, er
 	return policy(caller.From(r.Context()))
 }
 
-// tenancy says where the tenant of a caller comes from: exactly one of the two is set.
+// tenancy is the source of a caller's tenant: exactly one of the two is set.
 type tenancy struct{ constant, claim string }
 
 func (t tenancy) of(c caller.Claims) (string, error) {
@@ -38,8 +38,8 @@ func (t tenancy) of(c caller.Claims) (string, error) {
 		return t.constant, nil
 	}
 	tenant := c[t.claim]
-	// A list arrives as text such as "[a b]", which is no name. It must not be
-	// hashed into one: nobody meant such a tenant.
+	// A list arrives as text such as "[a b]", which is not a name. It must not be hashed
+	// into one: the issuer meant no such tenant.
 	if core.CheckName("tenant", tenant) != nil {
 		return "", core.Errorf(core.CodeUnauthorized, "the verified claim %q names no tenant", t.claim)
 	}
@@ -184,10 +184,10 @@ func (p Signers) poolUser(u caller.PoolUser) (core.Identity, error) {
 // hashed begins the names that replace claims which are not valid names.
 const hashed = "sha256-"
 
-// name makes a user's name of a claim: many issuers put characters into "sub"
-// that an id must not have, such as the bar of "auth0|5f7c"; a hash stands for
-// these. It stands too for what looks like the name of somebody whom another
-// policy vouches for, who may have used the deployment before.
+// name makes a user's name of a claim. Many issuers put characters into "sub" that an id
+// must not have, such as the bar of "auth0|5f7c"; then the name is a hash. A claim that
+// looks like the name of a user of another policy, who may have used the deployment
+// before, is hashed, too.
 func name(claim string) string {
 	reserved := func(prefix string) bool { return strings.HasPrefix(claim, prefix) }
 	if core.CheckName("user", claim) == nil && !slices.ContainsFunc([]string{"iam:", "cip:", hashed}, reserved) {

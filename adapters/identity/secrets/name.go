@@ -31,7 +31,7 @@ func named(id string) bool {
 	return id != "" && len(id) <= maxName
 }
 
-// parse reads NAME, ssm:NAME or an ARN, with #FIELD behind it or without.
+// parse reads NAME, ssm:NAME or an ARN, with or without #FIELD at its end.
 func parse(text string) (name, error) {
 	id, field, fielded := strings.Cut(text, "#")
 	n := name{id: id, field: field, parameter: strings.HasPrefix(id, "ssm:")}

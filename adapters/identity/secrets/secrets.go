@@ -21,7 +21,7 @@ const (
 	// pause is how long a read that failed, or brought what was refused, is not repeated
 	// while there is a value.
 	pause = 10 * time.Second
-	// maxKept is how many values are kept; then all are read anew.
+	// maxKept is the largest number of cached values; then the cache is emptied.
 	maxKept = 1024
 )
 
@@ -117,7 +117,7 @@ type kept struct {
 	value   secret.String
 	read    time.Time // when value was
 	again   time.Time // no read before, while there is a value
-	reading *reading  // nil: nobody reads
+	reading *reading  // nil: no read is under way
 }
 
 // reading is a read that others wait for.
@@ -126,8 +126,8 @@ type reading struct {
 	err  error
 }
 
-// value returns a secret, reading it when it is missing, old or refused. Of several who
-// want that one reads.
+// value returns a secret, and reads it if it is missing, old or refused. Concurrent
+// callers share one read.
 func (r *Reader) value(ctx context.Context, n name, refused secret.String) (secret.String, error) {
 	r.mu.Lock()
 	k := r.kept[n]
@@ -166,7 +166,8 @@ func (r *Reader) value(ctx context.Context, n name, refused secret.String) (secr
 	return k.value, nil
 }
 
-// read reads a secret for all who wait for it, whatever becomes of the caller's context.
+// read reads a secret for all waiting callers, even if the context of its own caller
+// ends.
 func (r *Reader) read(ctx context.Context, n name, k *kept, under *reading, refused secret.String) {
 	value, err := r.fetch(context.WithoutCancel(ctx), n)
 	r.mu.Lock()

@@ -19,7 +19,7 @@ import (
 
 // The headers of a signed request.
 const (
-	idHeader        = "Webhook-Id"        // the same at each try
+	idHeader        = "Webhook-Id"        // the same at each attempt
 	timeHeader      = "Webhook-Timestamp" // of the try, in seconds of Unix
 	signatureHeader = "Webhook-Signature" // one or several signatures, with spaces between them
 )

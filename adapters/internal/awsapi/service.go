@@ -86,7 +86,7 @@ type Response struct {
 	Body   []byte
 }
 
-// errTransient is what the retryer is told of a status that another try may change.
+// errTransient tells the retryer that another attempt may succeed.
 var errTransient = errors.New("the service is not available for now")
 
 // Send returns the response of the final attempt. An error means that there was no

@@ -54,7 +54,7 @@ func New(o Options) *Client {
 		Transport: &http.Transport{
 			DialContext: c.dial, ForceAttemptHTTP2: true, TLSHandshakeTimeout: o.Timeout,
 			MaxIdleConns: 16, IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: 64 << 10,
-			// No Proxy: it would connect for us, to whatever address it likes.
+			// No Proxy: it would connect to any address on our behalf.
 		},
 	}
 	return c

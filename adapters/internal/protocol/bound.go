@@ -18,7 +18,7 @@ const (
 	// over all responses. A response that would exceed it becomes a 503 with Retry-After.
 	MaxOpen = 64 << 20
 	// smallResponse is the size up to which a response is not counted, so that a process
-	// whose room is taken still says that it lives, and what it refuses.
+	// without free capacity still reports that it is alive, and its refusals.
 	smallResponse = 64 << 10
 	// openPause is after how many seconds a client that found no room should ask again.
 	openPause = 5
@@ -136,7 +136,7 @@ func (w *bounded) begin(status int) {
 	}
 	w.began = true
 	if !w.streams() {
-		_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.all.time)) // a transport without deadlines waits for nobody
+		_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.all.time)) // a transport without deadlines never waits
 	}
 	if w.status != 0 {
 		status = w.status

@@ -35,8 +35,8 @@ func (f Frame) appendTo(b []byte) []byte {
 	return append(b, '\n')
 }
 
-// appendLine leaves out what would end an id or event field early: a line end would
-// let what a model or a tool has said begin a field, or an event, of its own.
+// appendLine drops the characters that would end an id or event field early: a line end
+// would let the text of a model or a tool start another field or event.
 func appendLine(b []byte, field, value string) []byte {
 	b = append(b, field...)
 	if !strings.ContainsAny(value, "\r\n\x00") {

@@ -19,13 +19,11 @@ const (
 // keepAlive is the heartbeat: a comment, which clients ignore.
 const keepAlive = ": keep-alive\n\n"
 
-// loop writes the backlog out until the stream is over. It is the only one that
-// writes to the response. Two buffers change places: while one is written, frames
-// gather in the other. done ends the heartbeats.
-//
-// It ends with an error of the response, or with whatever else has ended the stream.
-// Before it waits it has said so under the lock (idle, in swap), so that no frame can
-// come between the look and the wait without a signal.
+// loop writes the backlog out until the stream is over. It is the only one that writes to
+// the response. Two buffers alternate: while one is written, frames gather in the other.
+// done ends the heartbeats. It ends with an error of the response, or with any other
+// error that has ended the stream. Before it waits, it has set idle under the lock (in
+// swap), so that no frame can arrive between the check and the wait without a signal.
 func (w *Writer) loop(done <-chan struct{}) error {
 	silence := time.NewTimer(Heartbeat)
 	defer silence.Stop()
@@ -55,14 +53,14 @@ func (w *Writer) loop(done <-chan struct{}) error {
 			if done != nil {
 				w.beat()
 			}
-		case <-done: // no more heartbeats, for nobody; the source's last frames still go out
+		case <-done: // no more heartbeats for a client that has gone; the source's last frames still go out
 			done = nil
 		}
 	}
 }
 
-// swap exchanges the backlog for an empty buffer. over says that there is nothing
-// to write and never will be. With neither, the loop has to wait for a signal.
+// swap exchanges the backlog for an empty buffer. over reports that there is nothing to
+// write and never will be. With neither, the loop has to wait for a signal.
 func (w *Writer) swap(empty []byte) (batch []byte, over bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -88,8 +86,8 @@ func (w *Writer) beat() {
 }
 
 // writeOut writes a batch and flushes once. It holds no lock while it writes: frames
-// gather behind it meanwhile. Each portion has a deadline of its own, so that a
-// reader is judged by whether it takes anything, not by how much there is.
+// gather for the next batch. Each portion has its own deadline, so that a reader counts
+// as slow only if it takes nothing, however much there is.
 func (w *Writer) writeOut(batch []byte) error {
 	for len(batch) > 0 {
 		if err := w.arm(); err != nil {
@@ -105,8 +103,8 @@ func (w *Writer) writeOut(batch []byte) error {
 	return w.flush()
 }
 
-// arm gives the next write its deadline, or returns why there is none any more. Both
-// are under the lock: abandon sets err and the past deadline in one, so that it finds
+// arm gives the next write its deadline, or returns the error that ended the stream. Both
+// are under the lock: abandon sets err and the past deadline together, so that it finds
 // either no write yet, which sees err here, or one under way, which its deadline ends.
 func (w *Writer) arm() error {
 	w.mu.Lock()

@@ -85,11 +85,11 @@ func Public(err error) Problem {
 		return Problem{Error: "not found", Code: core.CodeNotFound}
 	case code == core.CodeSchema, code == core.CodeSuspect, code == core.CodeApplied, code == core.CodeFenced,
 		code == core.CodeInternal && (errors.Is(err, context.DeadlineExceeded) || clientLeft(err)):
-		code = core.CodeUnavailable // the runtime's own affairs, which another try settles
+		code = core.CodeUnavailable // internal to the runtime, and resolved by another attempt
 	}
 	switch Status(code) {
 	case http.StatusServiceUnavailable:
-		if errors.Is(err, store.ErrUnwritable) { // whoever asks again at once gets the same
+		if errors.Is(err, store.ErrUnwritable) { // an immediate retry gets the same error
 			return Problem{Error: store.ErrUnwritable.Error(), Code: code}
 		}
 		return Problem{Error: "the service cannot answer now, try again", Code: code}
@@ -136,8 +136,8 @@ func Refuse(w http.ResponseWriter, log *slog.Logger, err error) {
 	JSON(w, status, p)
 }
 
-// clientLeft reports an error that comes of a client which closed its side of the
-// connection before it had its response: its request's context is cancelled then.
+// clientLeft reports an error of a client that closed its side of the connection before
+// it had its response: its request's context is cancelled then.
 func clientLeft(err error) bool { return errors.Is(err, context.Canceled) }
 
 // Log records err if its text is kept from the client, with the stack of a panic; at

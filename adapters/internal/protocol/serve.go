@@ -87,7 +87,7 @@ type stream struct {
 // Emit implements host.Listener.
 func (s *stream) Emit(e core.Event) error {
 	if err := s.out.Err(); err != nil {
-		return err // encoding is for nobody
+		return err // there is no reader to encode for
 	}
 	frames, err := s.encode(e)
 	if err != nil {
@@ -127,13 +127,13 @@ func (s *stream) encode(e core.Event) (frames []Frame, err error) {
 	return frames, err
 }
 
-// finish ends the stream of a source that returned err. It returns what is to be
-// refused, if nothing was sent; everything says that nothing needed to be.
+// finish ends the stream of a source that returned err. It returns the refusal, if
+// nothing was sent; everything reports that nothing needed to be sent.
 func (s *stream) finish(ctx context.Context, err error) (refusal error, everything bool) {
 	// First of all: from here on either a frame was sent and no refusal is possible, or
 	// none was and no heartbeat can send the headers any more.
 	unsent := s.out.seal()
-	if s.out.Err() != nil || gone(ctx) { // nobody is there to tell; the run goes on
+	if s.out.Err() != nil || gone(ctx) { // there is no reader to notify; the run continues
 		return nil, false
 	}
 	switch {
@@ -152,7 +152,7 @@ func (s *stream) finish(ctx context.Context, err error) (refusal error, everythi
 	Log(s.log, err)
 	for _, f := range s.encoder.Fail(err) {
 		if s.out.Write(f) != nil {
-			break // nobody is left to tell
+			break // there is no reader left to notify
 		}
 	}
 	return nil, false

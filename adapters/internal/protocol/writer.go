@@ -30,7 +30,7 @@ const (
 // ErrSlow ends the stream of a reader that lags by more than [MaxBacklog] bytes.
 var ErrSlow = core.Errorf(core.CodeUnavailable, "the reader lags by more than %d bytes", MaxBacklog)
 
-// errOver is returned to whoever writes after the end.
+// errOver is returned for a write after the end.
 var errOver = core.Errorf(core.CodeInternal, "the stream is over")
 
 // Writer writes frames to one response. Its caller never waits for the network: a frame
@@ -43,7 +43,7 @@ var errOver = core.Errorf(core.CodeInternal, "the stream is over")
 type Writer struct {
 	response http.ResponseWriter
 	control  *http.ResponseController
-	header   http.Header      // beside everyStream's
+	header   http.Header      // in addition to everyStream's
 	now      func() time.Time // the environment's, inside While
 
 	mu      sync.Mutex // never held across I/O: SetWriteDeadline does none
@@ -55,7 +55,7 @@ type Writer struct {
 	err     error
 	idle    bool          // the loop waits for wake
 	wake    chan struct{} // holds one signal for the loop
-	room    chan struct{} // closed when Ready should look again; nil: nobody waits
+	room    chan struct{} // closed when Ready should look again; nil: no caller waits
 }
 
 // NewWriter returns a writer over w. Before the first frame or heartbeat it sends nothing
@@ -95,7 +95,7 @@ func (w *Writer) While(ctx context.Context, e *env.Env, f func() error) error {
 	beside.Go(func(ctx context.Context) error {
 		err := env.Protect(func() error { return w.loop(ctx.Done()) })
 		if err != nil {
-			w.abandon(err) // whatever it was, nobody writes any more
+			w.abandon(err) // after any error no frame is written
 		}
 		return nil
 	})
@@ -222,7 +222,7 @@ func (w *Writer) rouse() {
 	}
 }
 
-// behind is how many bytes have not left.
+// behind is the number of bytes that have not left.
 func (w *Writer) behind() int { return len(w.backlog) + w.writing }
 
 // signalRoom lets those who wait in Ready look again; the caller holds the lock.

@@ -32,7 +32,7 @@ type writer struct {
 // none for a stretch that called no model, and several for one that called more than one.
 func New(to io.Writer) func(tenant string, r account.Record) { return (&writer{to: to}).ended }
 
-// line is one line: dimensions and metrics side by side, and what says which is which.
+// line is one line: dimensions, metrics, and the description that distinguishes them.
 type line struct {
 	AWS     metadata `json:"_aws"`
 	Agent   string   `json:"Agent"`

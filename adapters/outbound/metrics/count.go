@@ -57,7 +57,7 @@ func (c *counted) Write(b []byte) (int, error) {
 	return c.ResponseWriter.Write(b)
 }
 
-// begin notes the first status that is no interim one.
+// begin records the first status that is not an interim one.
 func (c *counted) begin(status int) {
 	if c.status != 0 || status < 200 {
 		return

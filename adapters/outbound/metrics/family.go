@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// maxSeries bounds the combinations of a metric's labels: a scrape must stay short, whatever
-// clients and models come up with.
+// maxSeries bounds the combinations of a metric's labels: a scrape must stay short,
+// although clients and models choose labels.
 const maxSeries = 200
 
 const otherValue = "other"

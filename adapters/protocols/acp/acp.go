@@ -59,7 +59,7 @@ type connection struct {
 	sessions sessions
 
 	mu       sync.Mutex // guards what follows
-	stopping bool       // nothing new is begun
+	stopping bool       // nothing new is started
 	working  sync.WaitGroup
 }
 
@@ -136,8 +136,8 @@ func (c *connection) enter() bool {
 	return !c.stopping
 }
 
-// quiet is the library's log: what it says of each connection is no news, and it quotes
-// lines whole.
+// quiet is the library's log: its lines about each connection are not useful, and it
+// quotes messages whole.
 type quiet struct{ slog.Handler }
 
 // Enabled implements slog.Handler.

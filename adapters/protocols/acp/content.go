@@ -8,8 +8,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// message makes a prompt the person's message. A message here is text: a link becomes
-// its Markdown, and the text of a resource stands between tags that name it.
+// message makes a prompt the user's message. A message here is text: a link becomes its
+// Markdown, and the text of a resource is between tags that name it.
 func message(prompt []sdk.ContentBlock) (core.Message, error) {
 	m := core.Message{Role: core.RoleUser}
 	for i, b := range prompt {

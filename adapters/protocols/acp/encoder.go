@@ -50,7 +50,7 @@ func content(text string) []sdk.ToolCallContent {
 // encoder turns the events of one turn into updates. It does no I/O.
 type encoder struct {
 	kinds map[string]string
-	// What the client has of a run: text and calls of its steps up to shownSteps.
+	// The client's copy of a run: text and calls of its steps up to shownSteps.
 	shownRun   core.ID
 	shownSteps int
 
@@ -118,7 +118,7 @@ func said(kind, text string) []update {
 	return []update{chunk(kind, text)}
 }
 
-// find returns the newest open call with a provider's id; nil: there is none.
+// find returns the newest open call with a provider's id; nil: there is no such call.
 func (e *encoder) find(provider string) *call {
 	for i := len(e.open) - 1; i >= 0; i-- {
 		if e.open[i].provider == provider {

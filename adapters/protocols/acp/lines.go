@@ -18,15 +18,15 @@ import (
 // maxLine bounds a message of the client, in bytes.
 const maxLine = 1 << 20
 
-// envelope is what stands around a message.
+// envelope has the fields of a message around its content.
 type envelope struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
 }
 
-// pump hands the client's messages on, line by line, in their order, until they end.
-// What is no message is answered here and goes no further.
+// pump passes the client's messages on, line by line, in their order, until they end. It
+// answers malformed messages itself and does not pass them on.
 func (c *connection) pump(in io.Reader, to io.Writer) error {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
@@ -65,9 +65,9 @@ func readLine(r *bufio.Reader) (line []byte, long bool, err error) {
 	}
 }
 
-// look returns what is wrong with a line as such; nil: it is a message, or blank. A
-// prompt is noted before it is handed on: each request is handled on its own, and a
-// cancel that comes behind its prompt must not be looked at first.
+// look returns the error of a malformed line; nil: it is a message, or blank. A prompt is
+// recorded before it is passed on: each request is handled separately, and a cancel after
+// its prompt must not be handled first.
 func (c *connection) look(line []byte, long bool) *sdk.RequestError {
 	switch {
 	case long:

@@ -101,8 +101,8 @@ var capabilities = agentCapabilities{
 	Session:     sessionCapabilities{Resume: &struct{}{}, Close: &struct{}{}},
 }
 
-// The capabilities as this package says them: the library's types also say what is not
-// part of the protocol yet.
+// The capabilities in types of this package: the library's types have parts that are not
+// in the protocol yet.
 type (
 	agentCapabilities struct {
 		LoadSession bool                `json:"loadSession"`
@@ -131,8 +131,8 @@ type (
 	}
 )
 
-// initialize answers with the one version that is spoken here, whatever the client's
-// is: it closes the connection then, as the protocol says.
+// initialize returns the only supported version for every version of the client: if the
+// client does not support it, it closes the connection, by the protocol.
 func (c *connection) initialize(sdk.InitializeRequest) (any, error) {
 	return initialized{
 		Version: sdk.ProtocolVersionNumber, Capabilities: capabilities, AuthMethods: []struct{}{},
@@ -148,15 +148,16 @@ func (c *connection) newSession(p sdk.NewSessionRequest) (any, error) {
 	return sdk.NewSessionResponse{SessionId: sdk.SessionId(id.String())}, nil
 }
 
-// passOver says that tools of the client's MCP servers do not come to the agent, whose
-// tools are those of its spec. To refuse them would keep out every client that has one.
+// passOver logs that tools of the client's MCP servers are not available to the agent,
+// whose tools are those of its spec. A refusal would exclude every client that has a
+// server.
 func (c *connection) passOver(session string, servers []sdk.McpServer) {
 	if len(servers) > 0 {
 		c.log.Warn("ignoring MCP servers of the client", "session", session, "servers", len(servers))
 	}
 }
 
-// loadSession opens a thread of an earlier connection, and shows what was said.
+// loadSession opens a thread of an earlier connection, and shows its messages.
 func (c *connection) loadSession(p sdk.LoadSessionRequest) (any, error) {
 	id := string(p.SessionId)
 	if err := c.reopen(id, p.McpServers); err != nil {
@@ -168,7 +169,7 @@ func (c *connection) loadSession(p sdk.LoadSessionRequest) (any, error) {
 	return struct{}{}, nil
 }
 
-// resumeSession is loadSession for a client that has kept what was said.
+// resumeSession is loadSession for a client that has kept the messages.
 func (c *connection) resumeSession(p sdk.ResumeSessionRequest) (any, error) {
 	if err := c.reopen(string(p.SessionId), p.McpServers); err != nil {
 		return nil, err

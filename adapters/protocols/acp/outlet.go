@@ -10,12 +10,12 @@ import (
 	"github.com/reveille-run/reveille/adapters/internal/protocol"
 )
 
-// nearly is how many bytes a reader may be behind and is still called ready.
+// nearly is the number of bytes that a reader may lag and still be called ready.
 const nearly = 64 << 10
 
-// outlet writes lines to a client from a goroutine of its own, so that one who reads
-// slowly, or not at all, never holds up a run. One who is more than
-// [protocol.MaxBacklog] bytes behind is left: what is written then is an error.
+// outlet writes lines to a client from a separate goroutine, so that a client that reads
+// slowly, or not at all, never delays a run. A client that lags by more than
+// [protocol.MaxBacklog] bytes is dropped: later writes are errors.
 type outlet struct {
 	out io.Writer
 
@@ -25,7 +25,7 @@ type outlet struct {
 	err     error         // why nothing is written any more
 	owed    int           // requests of the client that have no response yet
 	closed  bool          // nothing comes any more
-	changed chan struct{} // closed, and made anew, when any of the above changes
+	changed chan struct{} // closed, and replaced, when any of the above changes
 }
 
 func newOutlet(out io.Writer) *outlet { return &outlet{out: out, changed: make(chan struct{})} }
@@ -122,7 +122,7 @@ func (o *outlet) await(ctx context.Context, holds func() bool) error {
 	}
 }
 
-// end says that nothing comes any more. What is there still goes out.
+// end records that no more lines follow. Remaining lines are still written.
 func (o *outlet) end() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

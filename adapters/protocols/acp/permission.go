@@ -16,10 +16,10 @@ import (
 // noQuestions is what the model reads of a call that this protocol cannot ask about.
 const noQuestions = "the user cannot be asked here: the editor's protocol has no questions but for permission"
 
-// nextDecision decides about the first call that waits. What a person may permit the
-// client is asked; whatever else somebody would have to say is cancelled, so that the
-// model hears of it and the run goes on. found is false when nothing waits for
-// anybody here.
+// nextDecision decides the first waiting call. If the call waits for permission, the
+// client is asked. If it waits for another input, it is cancelled, so that the model
+// reads the reason and the run continues. found is false if no call waits for a decision
+// here.
 func (t *talk) nextDecision(run core.ID) (d mailbox.Deciding, found bool, err error) {
 	record, err := t.c.Host.ReadRun(t.c.ctx, t.c.Identity, run)
 	if err != nil {
@@ -40,9 +40,9 @@ func (t *talk) nextDecision(run core.ID) (d mailbox.Deciding, found bool, err er
 	return d, false, nil
 }
 
-// ask asks the client for permission. A turn that is cancelled meanwhile has no
-// decision; a client that does not answer properly decides nothing either: its
-// prompt is an error, and the run goes on waiting.
+// ask asks the client for permission. If the turn is cancelled in between, there is no
+// decision. A client without a valid response decides nothing either: its prompt is an
+// error, and the run keeps waiting.
 func (t *talk) ask(run core.ID, ticket core.Ticket) (core.Decision, error) {
 	ctx, stop := context.WithCancel(t.c.ctx)
 	defer stop()
@@ -107,8 +107,8 @@ func options(ticket core.Ticket) []sdk.PermissionOption {
 	}
 }
 
-// about says what an answer for always is about: the tool, or the rule that asks where
-// that says more.
+// about describes the subject of an always decision: the tool, or the rule that asks if
+// it is more precise.
 func about(ticket core.Ticket) string {
 	var asked struct {
 		Rule string `json:"rule"`

@@ -80,8 +80,8 @@ func (t *talk) show(updates []update) error {
 	return nil
 }
 
-// play answers the prompt. What it shows has been sent when it returns, and a cancel that
-// came in time is with the runtime.
+// play responds to the prompt. When it returns, its updates have been sent, and the
+// runtime has a cancel that came in time.
 func (t *talk) play(s mailbox.Submission) (any, error) {
 	var cancelling sync.WaitGroup
 	done := make(chan struct{})
@@ -118,7 +118,7 @@ func (t *talk) passOn(done <-chan struct{}) {
 		select {
 		case <-t.prompt.known:
 		default:
-			return // nothing was begun
+			return // nothing was started
 		}
 	}
 	if err := t.c.Host.CancelRun(t.c.ctx, t.c.Identity, t.prompt.run); err != nil && core.CodeOf(err) != core.CodeNotFound {
@@ -127,13 +127,14 @@ func (t *talk) passOn(done <-chan struct{}) {
 }
 
 // errGoesOn is a prompt whose stream ended before its run. The client must not send it
-// again: it is accepted, and another process goes on with it.
+// again: it is accepted, and another process continues it.
 var errGoesOn = &sdk.RequestError{
 	Code: protocol.RPCInternal, Message: "the run continues without this connection: load the session to see its outcome",
 	Data: details{Code: string(core.CodeUnavailable)},
 }
 
-// run streams until the run is over, or waits for nobody who could be asked here.
+// run streams until the run is over, or waits for a decision that cannot be asked for
+// here.
 func (t *talk) run(s mailbox.Submission) (*core.Termination, error) {
 	if err := t.passShown(); err != nil || t.prompt.cancelled() {
 		return nil, err
@@ -159,8 +160,8 @@ func (t *talk) run(s mailbox.Submission) (*core.Termination, error) {
 	}
 }
 
-// passShown leaves out what the client has of a run that waits: the prompt goes on with
-// that run, and its stream begins with its first step.
+// passShown skips the client's copy of a run that waits: the prompt continues that run,
+// whose stream starts with its first step.
 func (t *talk) passShown() error {
 	info, err := t.c.Host.Thread(t.c.ctx, t.c.Identity, t.session)
 	if code := core.CodeOf(err); code == core.CodeNotFound {

@@ -16,12 +16,12 @@ type ending struct {
 	code string
 }
 
-// reasons are the stop reasons of all that a run, or one stream of it, can end with. A
-// type without a code is also the row of the codes that are not here, such as those of
-// stop policies of one's own. What is absent altogether is an error.
+// reasons are the stop reasons of all endings of a run, or of one stream of it. A type
+// without a code is also the row of unlisted codes, such as those of custom stop
+// policies. A type without a row is an error.
 var reasons = map[ending]sdk.StopReason{
 	{core.TerminationNatural, ""}: sdk.StopReasonEndTurn,
-	// A turn that was cut short: naturally, since nothing comes behind it.
+	// A truncated turn: the run ends naturally, since nothing follows.
 	{core.TerminationNatural, string(core.StopMaxTokens)}:       sdk.StopReasonMaxTokens,
 	{core.TerminationNatural, string(core.StopContextOverflow)}: sdk.StopReasonMaxTokens,
 	{core.TerminationNatural, string(core.StopContentFilter)}:   sdk.StopReasonRefusal,
@@ -42,7 +42,7 @@ var reasons = map[ending]sdk.StopReason{
 	{core.TerminationCancelled, ""}:  sdk.StopReasonCancelled,
 	{core.TerminationSuperseded, ""}: sdk.StopReasonCancelled, // an interrupt took its place
 
-	// What is left waits for somebody else than this client, such as a child run.
+	// The rest waits for a decision of others than this client, such as a child run.
 	{core.TerminationSuspended, ""}: sdk.StopReasonEndTurn,
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// codeNotFound is the protocol's own code, beside those of JSON-RPC, for what does not
-// exist.
+// codeNotFound is the protocol's own code, in addition to those of JSON-RPC, for an
+// object that does not exist.
 const codeNotFound = -32002
 
 // codes maps what is the client's doing; any other error is internal.
@@ -37,7 +37,7 @@ type details struct {
 	EndsAt string `json:"ends_at,omitempty"`
 }
 
-// refusal is what the client reads of an error. What it may not read goes to the log.
+// refusal is the error that the client reads. The private details are logged.
 func refusal(log *slog.Logger, err error) *sdk.RequestError {
 	var own *sdk.RequestError
 	if errors.As(err, &own) {

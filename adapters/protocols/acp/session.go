@@ -19,7 +19,7 @@ type sessions struct {
 // session is what a connection knows of a thread.
 type session struct {
 	opened    bool
-	announced int        // prompts that were read and not yet begun
+	announced int        // prompts that were read and not yet started
 	cancelled bool       // the announced prompt was cancelled before it began
 	prompt    *prompting // nil: none is under way
 }

@@ -18,7 +18,7 @@ type bridge struct {
 	out    *protocol.Writer
 	header http.Header
 	status int
-	body   bytes.Buffer // of a response that is no stream; of a stream, an event that is not whole
+	body   bytes.Buffer // of a response without a stream; of a stream, an incomplete event
 }
 
 // Header implements http.ResponseWriter.

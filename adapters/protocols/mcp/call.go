@@ -44,8 +44,8 @@ type call struct {
 	identity core.Identity
 }
 
-// protect makes a handler of the SDK: of an error, or a panic, it makes a result that
-// says what a client may read of it.
+// protect makes a handler of the SDK: an error, or a panic, becomes a result with the
+// part that a client may read.
 func (h *handler) protect(f func(call) (*sdk.CallToolResult, error)) sdk.ToolHandler {
 	return func(ctx context.Context, request *sdk.CallToolRequest) (result *sdk.CallToolResult, _ error) {
 		err := env.Protect(func() (err error) {
@@ -109,7 +109,7 @@ func readArguments(arguments json.RawMessage) (message, thread string, err error
 	return texts["message"], "", nil
 }
 
-// runOf reads what get_run is called with. What is no run's id is the id of no run.
+// runOf reads the arguments of get_run. A malformed id is treated as the id of no run.
 func runOf(arguments json.RawMessage) (core.ID, error) {
 	texts, err := readTexts(arguments, "run_id")
 	if err != nil {
@@ -160,7 +160,7 @@ func (c call) key() (string, error) {
 	return protocol.IdempotencyKey(c.http)
 }
 
-// start submits and tells what the run comes to, as far as it does in time.
+// start submits and returns the outcome of the run, or its state when the time is over.
 func (h *handler) start(c call, s mailbox.Submission) (*sdk.CallToolResult, error) {
 	receipt, err := mailbox.Receipt{}, error(nil)
 	if h.Buffered {
@@ -171,7 +171,7 @@ func (h *handler) start(c call, s mailbox.Submission) (*sdk.CallToolResult, erro
 	switch {
 	case err != nil && receipt.RunID.IsZero(): // it was refused
 		return nil, protocol.Hide(err, "thread", s.Thread.Thread)
-	case err != nil: // the run goes on, or has ended: its record says so
+	case err != nil: // the run continues, or has ended: its record decides
 		protocol.Log(h.Log, err)
 	case h.Buffered:
 		return h.look(c, receipt.RunID)
@@ -179,7 +179,7 @@ func (h *handler) start(c call, s mailbox.Submission) (*sdk.CallToolResult, erro
 	return h.result(c, receipt.RunID)
 }
 
-// look follows a run that goes on by itself, and tells how it stands.
+// look follows a run that continues by itself, and returns its state.
 func (h *handler) look(c call, run core.ID) (*sdk.CallToolResult, error) {
 	record, err := h.Host.ReadRun(c.ctx, c.identity, run)
 	if err != nil {
@@ -200,7 +200,8 @@ func (h *handler) look(c call, run core.ID) (*sdk.CallToolResult, error) {
 	return h.result(c, run)
 }
 
-// spare is what is left of a request's time to read how the run stands, and to say so.
+// spare is the part of a request's time that is reserved to read the state of the run,
+// and to respond.
 const spare = 5 * time.Second
 
 // bounded returns a context that ends after Options.Wait, or with ctx, or so long before
@@ -221,7 +222,7 @@ func (h *handler) bounded(ctx context.Context) (context.Context, context.CancelF
 	}
 }
 
-// result tells how a run stands.
+// result returns the state of a run.
 func (h *handler) result(c call, run core.ID) (*sdk.CallToolResult, error) {
 	record, err := h.Host.ReadRun(c.ctx, c.identity, run)
 	if err != nil {

@@ -87,7 +87,7 @@ func (h *handler) server() http.Handler {
 	server := sdk.NewServer(&sdk.Implementation{Name: name, Version: "1"}, &sdk.ServerOptions{
 		Instructions: instructions,
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},                               // the list never changes; no logging
-		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }, // it stands behind a token
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }, // it needs a token
 	})
 	for _, e := range h.offered {
 		server.AddTool(h.toolOf(e))
@@ -104,8 +104,8 @@ func (h *handler) server() http.Handler {
 // values alone, and the run is to keep to the request's deadline, its reader to the client.
 type requestKey struct{}
 
-// post takes one JSON-RPC message. What it is not is refused here, in words of JSON-RPC;
-// the rest is the SDK's.
+// post handles one JSON-RPC message. Malformed messages are refused here, with JSON-RPC
+// errors; the SDK handles the rest.
 func (h *handler) post(w http.ResponseWriter, r *http.Request, _ core.Identity) error {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)

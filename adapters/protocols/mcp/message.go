@@ -29,8 +29,8 @@ type message struct {
 	Params  json.RawMessage `json:"params"`
 }
 
-// call reports whether the message wants an answer: it is no notification, and no
-// response, which nobody has asked for.
+// call reports whether the message wants a response: it is not a notification, and not an
+// unrequested response.
 func (m message) call() bool { return m.Method != nil && m.ID != nil }
 
 // failure is a JSON-RPC error before or around the SDK.
@@ -91,8 +91,8 @@ func (m *message) check(version string) *failure {
 	return &failure{status, protocol.RPCNoMethod, "method " + core.Excerpt(*m.Method) + " is unknown"}
 }
 
-// checkParams refuses what the SDK could not decode, and would say in words of its own
-// types.
+// checkParams refuses params that the SDK could not decode, since the SDK's error would
+// name its own types.
 func (m *message) checkParams(version string) *failure {
 	var params any
 	switch *m.Method {

@@ -30,7 +30,7 @@ func (p *progress) emit(e core.Event) error {
 	return nil
 }
 
-// progressOf is what an event is to somebody who waits; empty: nothing.
+// progressOf is the text of an event for a waiting client; empty: none.
 func progressOf(e core.Event) string {
 	switch e.Type {
 	case core.EventRunStart:

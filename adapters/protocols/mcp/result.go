@@ -44,13 +44,13 @@ type decideBody struct {
 	Action       core.DecisionAction `json:"action"`
 }
 
-// problem is the structured content of a call that came to no run.
+// problem is the structured content of a call that started no run.
 type problem struct {
 	Status string `json:"status"` // refused
 	protocol.Problem
 }
 
-// refused is the result of a call that came to no run.
+// refused is the result of a call that started no run.
 func refused(err error) *sdk.CallToolResult {
 	p := protocol.Public(err)
 	return said(p.Error, problem{"refused", p}, true)
@@ -60,7 +60,7 @@ func said(text string, structured any, failed bool) *sdk.CallToolResult {
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, StructuredContent: structured, IsError: failed}
 }
 
-// resultOf tells how a run stands.
+// resultOf returns the state of a run.
 func (h *handler) resultOf(c call, record core.Run) (*sdk.CallToolResult, error) {
 	o := outcome{
 		RunID: record.ID, ThreadID: record.ThreadID, AgentID: record.AgentID,
@@ -77,7 +77,7 @@ func (h *handler) resultOf(c call, record core.Run) (*sdk.CallToolResult, error)
 	return said(fmt.Sprintf("Run %s goes on. Ask %s for its answer.", record.ID, getRun), o, false), nil
 }
 
-// done tells what a run came to.
+// done returns the outcome of a run.
 func (h *handler) done(c call, record core.Run, o outcome) (*sdk.CallToolResult, error) {
 	t := core.Termination{Type: core.TerminationNatural}
 	if record.Termination != nil {
@@ -105,7 +105,7 @@ func (h *handler) done(c call, record core.Run, o outcome) (*sdk.CallToolResult,
 	return said(text, o, failed), nil
 }
 
-// failureOf says how a run ended that did not come to an answer.
+// failureOf describes the end of a run without a response.
 func failureOf(t core.Termination, run core.ID) string {
 	text := "Run " + run.String() + " ended without an answer: " + string(t.Type)
 	for _, more := range []string{t.Code, t.Detail} {
@@ -116,7 +116,7 @@ func failureOf(t core.Termination, run core.ID) string {
 	return text
 }
 
-// toolResult is what the only tool of a run returned; nil: it came to none.
+// toolResult is the result of the only tool of a run; nil: it has none.
 func (h *handler) toolResult(c call, record core.Run) (*core.ToolResult, error) {
 	page, err := h.Host.Messages(c.ctx, c.identity, record.ThreadID, host.MessageQuery{Newest: true})
 	if err != nil {
@@ -130,7 +130,7 @@ func (h *handler) toolResult(c call, record core.Run) (*core.ToolResult, error) 
 	return nil, nil
 }
 
-// open are the tickets that nobody has decided.
+// open are the tickets without a decision.
 func open(tickets []core.Ticket) []core.Ticket {
 	return slices.DeleteFunc(slices.Clone(tickets), func(t core.Ticket) bool { return t.Decision != nil })
 }

@@ -31,7 +31,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 // document is the page before its script runs. Its addresses are relative, so that it
-// works behind any path that ends in a slash, such as a stage of API Gateway.
+// works under any path that ends in a slash, such as a stage of API Gateway.
 const document = `<!doctype html>
 <html lang="en">
 <head>
@@ -76,8 +76,8 @@ func Before(next http.Handler) http.Handler {
 	})
 }
 
-// load makes the files by their path. Those that the document names have their hash in
-// their name, so that a browser may keep them for good.
+// load makes the files by their path. The files that the document names have their hash
+// in their name, so that a browser may cache them permanently.
 func load() map[string]file {
 	files := map[string]file{}
 	names := make([]any, 2)

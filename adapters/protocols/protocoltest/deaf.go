@@ -14,7 +14,7 @@ import (
 // that does not read is noticed soon. It sees whether a write waits for one.
 type Narrow struct {
 	net.Listener
-	writing atomic.Int64 // unix nanoseconds when the write under way began; 0: there is none
+	writing atomic.Int64 // unix nanoseconds when the write under way started; 0: there is no write
 }
 
 // Accept implements net.Listener.

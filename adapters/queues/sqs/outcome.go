@@ -8,8 +8,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// outcome gives an error its code: throttled, internal when the queue refuses
-// the request for good, else unavailable.
+// outcome gives an error its code: throttled, internal if the queue refuses the request
+// permanently, otherwise unavailable.
 func outcome(doing string, err error) error {
 	var refused smithy.APIError
 	var response interface{ HTTPStatusCode() int }

@@ -16,7 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Usage has a bucket of its own. No tenant has a '#' in its name.
+// Usage has a separate bucket. No tenant has a '#' in its name.
 //
 //	<tenant> 0 #usage<hour> 0 <name>    a record
 //	<tenant> 0 #totals 0 <hour>         a total

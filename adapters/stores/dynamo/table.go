@@ -18,7 +18,7 @@ type table struct {
 
 // refusal is what a conditional write met. nil: it was written.
 type refusal struct {
-	item       item // that prevented the write; nil if there is none (any more)
+	item       item // that prevented the write; may be nil
 	unanswered bool // an earlier try of the same call may have been applied
 }
 

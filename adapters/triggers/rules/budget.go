@@ -10,9 +10,8 @@ import (
 	"text/template/parse"
 )
 
-// The budget of one template for one event. A loop need not write anything, and the
-// event, which is a stranger's, says how often it goes round: a limit of the text alone
-// stops neither.
+// The budget of one template for one event. A loop may write nothing, and the event of a
+// stranger determines its iterations: a limit of the text alone does not bound the time.
 const (
 	// maxSteps is about how many parts of the template are run, each as often as it is
 	// reached. A part is about eight bytes of the template.
@@ -34,7 +33,7 @@ type budget struct {
 	over   error // which bound was passed
 }
 
-// step is called where a part of the template begins; n says how long the part is.
+// step is called at the start of each part of the template; n is the length of the part.
 func (b *budget) step(n int) (string, error) {
 	if b.steps -= n * b.weight; b.steps < 0 && b.over == nil {
 		b.over = errSteps
@@ -50,8 +49,8 @@ func (b *budget) made(n int) error {
 	return b.over
 }
 
-// functions are those of templates that make text. They take the place of the built-in
-// ones, which make as much as they are told to.
+// functions are the functions of templates that make text. They replace the built-in
+// ones, whose output is not limited.
 func (b *budget) functions() template.FuncMap {
 	escaped := func(escape func(...any) string) func(...any) (string, error) {
 		return func(values ...any) (string, error) {

@@ -33,8 +33,8 @@ func (s *Set) KeepTime(ctx context.Context, e *env.Env) {
 }
 
 const (
-	// longestNap is how long a clock sleeps before it looks again: the host's own may be
-	// set meanwhile, or the machine sleep.
+	// longestNap is how long a clock sleeps before it looks again: the host's clock may
+	// be set in between, or the machine may sleep.
 	longestNap = 30 * time.Second
 	// latest is how late a moment may be found and still counts. Older ones are not made
 	// up for.

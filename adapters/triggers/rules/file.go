@@ -13,9 +13,9 @@ import (
 const maxFile = 1 << 20
 
 // parseFile reads triggers from JSON: {"triggers": [...]}, each an object whose keys are
-// the fields of [trigger] in lower case. An unknown key, one that is given twice and a
-// value of another type are errors with the name, such as the file's, the line and the
-// column, both from 1. What the triggers must be is checked by [New].
+// the fields of [trigger] in lower case. An unknown key, a repeated key and a value of
+// another type are errors with the name, such as the file's, the line and the column,
+// both from 1. [New] checks the values.
 func parseFile(name string, data []byte) ([]trigger, error) {
 	var file struct {
 		Triggers []trigger `json:"triggers"`
@@ -28,8 +28,8 @@ func parseFile(name string, data []byte) ([]trigger, error) {
 	return file.Triggers, err
 }
 
-// readSetting reads the triggers that a setting names: a file, or the JSON itself, which
-// begins with a brace. Empty: there are none.
+// readSetting reads the triggers of a setting: the name of a file, or the JSON itself,
+// which starts with a brace. Empty: no triggers.
 func readSetting(setting string) ([]trigger, error) {
 	switch {
 	case setting == "":

@@ -134,8 +134,8 @@ func newOperator(path, name string, operand any) (test, error) {
 	}, nil
 }
 
-// newAnythingBut takes a value, a list of values, or one prefix, suffix or
-// equals-ignore-case. What is absent passes none.
+// newAnythingBut accepts a value, a list of values, or one prefix, suffix or
+// equals-ignore-case. An absent value never matches.
 func newAnythingBut(path string, operand any) (test, error) {
 	var but []test
 	switch v := operand.(type) {
@@ -227,8 +227,8 @@ func equal(value, want any) bool {
 	return value == want
 }
 
-// matches reports whether an event's value has everything that the pattern asks
-// for. Of a list one item must.
+// matches reports whether an event's value has everything that the pattern requires. If
+// the value is a list, one item must match.
 func (p *pattern) matches(value any) bool {
 	if items, ok := value.(list); ok {
 		return slices.ContainsFunc(items, p.matches)

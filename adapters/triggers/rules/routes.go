@@ -46,7 +46,7 @@ type handler struct {
 	verifiers map[string]func(context.Context) (*verifier, error) // by the name of the trigger
 }
 
-// nameSuffix ends the variable that names a secret, beside the one that would hold it.
+// nameSuffix ends the variable that names a secret, as opposed to the one that holds it.
 const nameSuffix = "_NAME"
 
 // Routes returns the handler of the route that accepts events over HTTP:
@@ -107,7 +107,7 @@ func (o RouteOptions) verifier(w webhook) (func(context.Context) (*verifier, err
 	}, nil
 }
 
-// refusal is a status that no code stands for.
+// refusal is a status for which there is no code.
 type refusal struct {
 	status int
 	error
@@ -212,8 +212,8 @@ func (h *handler) played(t trigger, body []byte) ([]incoming.Event, error) {
 	return events, nil
 }
 
-// secretive are headers that no prompt is to see: with a signature and the body, whoever
-// reads the thread could send the request again.
+// secretive are headers that no prompt may contain: with a signature and the body, any
+// reader of the thread could send the request again.
 var secretive = []string{"Authorization", "Cookie", "Proxy-Authorization", "X-Hub-Signature", "X-Hub-Signature-256", "X-Slack-Signature", "Webhook-Signature"}
 
 // eventOf is what filters and templates see of a request.
@@ -262,8 +262,8 @@ type run struct {
 	Duplicate  bool    `json:"duplicate"`
 }
 
-// fire gives the events to the triggers. When one fails, those before it have started
-// their runs: whoever sends again finds them as duplicates.
+// fire passes the events to the triggers. If one fails, the earlier ones have started
+// their runs: a sender that retries gets them as duplicates.
 func (h *handler) fire(r *http.Request, events []incoming.Event) (accepted, error) {
 	a := accepted{Status: "ignored", Runs: []run{}}
 	for _, e := range events {

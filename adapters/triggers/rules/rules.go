@@ -9,7 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// trigger says which events start a run, and which run.
+// trigger defines which events start a run, and which run.
 type trigger struct {
 	Name   string          `json:"name,omitempty"`   // unique, without colons; what a schedule's event and the route of a webhook name
 	Source incoming.Source `json:"source,omitempty"` // where its events come from
@@ -34,12 +34,12 @@ type trigger struct {
 	Webhook  *webhook `json:"webhook,omitempty"` // of source webhook, which requires it
 }
 
-// webhook says how requests to a trigger are signed.
+// webhook defines the signature of requests to a trigger.
 type webhook struct {
 	Scheme scheme `json:"scheme,omitempty"`
-	// Secret is the name of the environment variable that holds the secret, or several
-	// with blanks between them while one takes another's place. Empty:
-	// [defaultSecret]. The secret itself never stands beside a trigger.
+	// Secret is the name of the environment variable that holds the secret, or several,
+	// separated by spaces, during a rotation. Empty: [defaultSecret]. The secret itself
+	// is never in a trigger.
 	Secret string `json:"secret,omitempty"`
 }
 
@@ -152,7 +152,7 @@ func (t trigger) checkSource() error {
 	return nil
 }
 
-// at says which part of a trigger an error is about.
+// at adds the part of a trigger that an error is about.
 func at(part string, err error) error {
 	return core.Errorf(core.CodeInvalid, "%s %w", part, err)
 }

@@ -25,10 +25,10 @@ type set map[int]bool
 //	cron(minutes hours day-of-month month day-of-week year)
 //
 // The fields of cron have numbers, the names JAN to DEC and SUN to SAT, lists (1,15),
-// ranges (MON-FRI), steps (0/15, 10-50/10) and * for all; one of the two kinds of
+// ranges (MON-FRI), steps (0/15, 10-50/10) and * for all; one of the two fields for
 // days is ?. A week begins with SUN, which is 1. L as a day of the month is its last.
-// W, # and L as a day of the week are not supported. A rate counts from midnight, so
-// that every process comes to the same moments.
+// W, # and L as a day of the week are not supported. A rate counts from midnight, so that
+// every process fires at the same times.
 func parseSchedule(expression string) (schedule, error) {
 	kind, rest, ok := strings.Cut(expression, "(")
 	inside, closed := strings.CutSuffix(rest, ")")
@@ -116,7 +116,7 @@ func (p part) parse(field string) (set, error) {
 	return all, nil
 }
 
-// span reads "*", "5" or "5-10". What a step follows goes on to the field's end.
+// span reads "*", "5" or "5-10". With a step, the span extends to the field's end.
 func (p part) span(text string, stepped bool) (from, to int, err error) {
 	if text == "*" {
 		return p.least, p.most, nil
@@ -160,7 +160,7 @@ func digits(text string) (int, error) {
 	return int(n), err
 }
 
-// errOver is returned for a schedule that comes to no moment any more.
+// errOver is returned for a schedule without a further time.
 var errOver = errors.New("the schedule has no further time")
 
 // next returns the first moment after a time, or [errOver].

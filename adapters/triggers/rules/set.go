@@ -233,7 +233,7 @@ func (c *compiled) submission(e incoming.Event, data object) (sub mailbox.Submis
 	sub = mailbox.Submission{
 		Thread: core.ThreadKey{Tenant: c.Tenant, Thread: thread}, User: c.User, Opening: mailbox.Opening{AgentID: c.Agent, Request: request},
 		Messages: []core.Message{core.UserMessage(prompt)}, Origin: core.OriginInternal,
-		// The event is what came twice, whatever the templates make of it by then.
+		// The event alone identifies a repetition, even if its templates now give another text.
 		Key: mailbox.Key{Value: "trigger:" + c.Name + ":" + key, Alone: true},
 	}
 	return sub, sub.Check()

@@ -111,8 +111,8 @@ func asJSON(v any) (string, error) {
 	return strings.TrimSuffix(out.String(), "\n"), err
 }
 
-// asName is the function name of templates: the value where it can stand in a
-// thread's id, else what is left of it, made unique by its hash.
+// asName is the function name of templates: the value if a thread's id may contain it,
+// else the valid part of it, made unique by its hash.
 func asName(v any) string {
 	s := fmt.Sprint(v)
 	if core.CheckName("name", s) == nil {

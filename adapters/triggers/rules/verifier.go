@@ -15,8 +15,8 @@ import (
 	"github.com/reveille-run/reveille/core/secret"
 )
 
-// tolerance is how far the time of a signed request may be from ours: what is older
-// may be somebody's recording.
+// tolerance is how far the time of a signed request may be from ours: an older request
+// may be a recording.
 const tolerance = 5 * time.Minute
 
 // verifier checks the requests of one trigger.

@@ -45,8 +45,8 @@ type Table struct {
 // Default returns the embedded table.
 func Default() (Table, error) { return parse(embedded) }
 
-// parse reads a table. A key that it does not know, a price that is missing, zero or
-// negative and a day that is none are errors: nothing here is free.
+// parse reads a table. An unknown key, a price that is missing, zero or negative, and an
+// invalid date are errors: nothing here is free.
 func parse(data []byte) (Table, error) {
 	var t Table
 	if err := strict.Decode(data, &t); err != nil {
