@@ -8,8 +8,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// toolCall tells of a call: START, ARGS and END while the model makes it, RESULT when it
-// has one. A call that this response goes on with has its START in an earlier one.
+// toolCall reports a call: START, ARGS and END while the model makes it, RESULT when it
+// has one. A call that this response continues has its START in an earlier one.
 func (e *encoder) toolCall(in core.Event) {
 	switch in.Type {
 	case core.EventToolCallStart:
@@ -34,9 +34,9 @@ func (e *encoder) toolCall(in core.Event) {
 	}
 }
 
-// callStart begins a call, behind the text of its turn.
+// callStart starts a call, after the text of its turn.
 func (e *encoder) callStart(in core.Event) {
-	if e.open(in.CallID) != nil { // its start was told already
+	if e.open(in.CallID) != nil { // its start was sent already
 		return
 	}
 	e.startTurn(in)
@@ -57,7 +57,8 @@ func (e *encoder) arguments(c *call, delta string) {
 	e.emit(event{Type: "TOOL_CALL_ARGS", ToolCallID: c.id, Delta: delta})
 }
 
-// callReady completes a call's arguments: what was not streamed is told at once.
+// callReady completes a call's arguments: the part that was not streamed is sent
+// immediately.
 func (e *encoder) callReady(in core.Event) {
 	c := e.open(in.CallID)
 	if c == nil {
@@ -74,7 +75,7 @@ func (e *encoder) callReady(in core.Event) {
 	e.endCall(in.CallID)
 }
 
-// endCall says that a call's arguments are complete, once.
+// endCall reports that a call's arguments are complete, once.
 func (e *encoder) endCall(id string) {
 	if c := e.open(id); c != nil && !c.ended {
 		c.ended = true
@@ -82,14 +83,14 @@ func (e *encoder) endCall(id string) {
 	}
 }
 
-// closeCalls ends the calls that are open when nothing more can come of them.
+// closeCalls ends the open calls when they can get no result any more.
 func (e *encoder) closeCalls() {
 	for i := range e.calls {
 		e.endCall(e.calls[i].id)
 	}
 }
 
-// callCancel takes back a call whose arguments were cut off: nobody is to run it.
+// callCancel withdraws a call whose arguments were truncated: no client must run it.
 func (e *encoder) callCancel(id string) {
 	if e.open(id) == nil {
 		return
@@ -101,7 +102,7 @@ func (e *encoder) callCancel(id string) {
 	e.showMessages()
 }
 
-// dropCalls takes back the calls whose arguments never came to their end.
+// dropCalls withdraws the calls with incomplete arguments.
 func (e *encoder) dropCalls() {
 	for _, c := range slices.Clone(e.calls) {
 		if !c.ended {
@@ -142,8 +143,8 @@ func errorOf(in core.Event) string {
 	return r.Error
 }
 
-// waiting is the outcome of a run that waits. What a person is asked is an interrupt;
-// a call that the client runs is none: it is pending, and its result comes as a message.
+// waiting is the outcome of a run that waits. A question to a person is an interrupt. A
+// call that the client runs is not: it is pending, and its result arrives as a message.
 func (e *encoder) waiting() *outcome {
 	o := &outcome{Type: "success"}
 	for _, t := range e.tickets {
@@ -151,7 +152,7 @@ func (e *encoder) waiting() *outcome {
 		case t.ByPerson():
 			o.Type = "interrupt"
 			o.Interrupts = append(o.Interrupts, interruptOf(t))
-		case t.Kind == core.TicketClient: // a child run's end is nobody's to give
+		case t.Kind == core.TicketClient: // the client cannot send the end of a child run
 			o.PendingToolCallIDs = append(o.PendingToolCallIDs, t.CallID)
 		}
 	}

@@ -24,7 +24,7 @@ type part struct {
 	Filename string `json:"filename,omitempty"`
 }
 
-// source says where a part's bytes are.
+// source is the place of a part's bytes.
 type source struct {
 	Type     string `json:"type"` // data, whose value is base64, or url
 	Value    string `json:"value"`

@@ -28,11 +28,10 @@ func (a *exchange) interrupts() (ids []string) {
 
 // answers are the decisions of an input: those of resume, and the results of the
 // frontend's tools. An error is a breach of the protocol's contract, and nothing was
-// changed. speaks says that the input has a new message, too.
-//
-// Results of the server's own tools come back with the history in the same form, so that
-// a tool message counts only where its call waits; or where the input has nothing else,
-// since it may be the same request again.
+// changed. speaks reports that the input has a new message, too. The client returns
+// results of the server's own tools with the history in the same form. So a tool message
+// counts only if its call waits, or if the input has nothing else, since it may be the
+// same request again.
 func (a *exchange) answers(speaks bool) (all []mailbox.Deciding, err error) {
 	for i, m := range a.in.tail() {
 		if m.Role == "tool" && m.ToolCallID == "" {
@@ -69,10 +68,10 @@ func (a *exchange) answers(speaks bool) (all []mailbox.Deciding, err error) {
 	return all, nil
 }
 
-// refuseChildren refuses answers to calls that wait for child runs, with the status that
-// it has on every other door: it is no breach of the protocol's contract. Beside a new
-// message the tool messages say nothing of them: some clients settle in their history what
-// waits.
+// refuseChildren refuses decisions on calls that wait for child runs, with the same
+// status as the other protocols: it is not a breach of this protocol's contract. With a
+// new message the tool messages are ignored: some clients settle waiting calls in their
+// history.
 func (a *exchange) refuseChildren(speaks bool) error {
 	for _, t := range a.tickets {
 		if t.Kind != core.TicketChild {
@@ -116,8 +115,8 @@ func (a *exchange) resume(e resumeEntry) (d mailbox.Deciding, waits bool, err er
 	return d, waits, nil
 }
 
-// approvalOf reads the payload that answers a request for permission. ok is false for
-// what is none.
+// approvalOf reads the payload that answers a request for permission. ok is false for any
+// other payload.
 func approvalOf(payload json.RawMessage) (d core.Decision, ok bool, err error) {
 	var p struct {
 		Approved   *bool           `json:"approved"`
@@ -137,8 +136,8 @@ func approvalOf(payload json.RawMessage) (d core.Decision, ok bool, err error) {
 	return d, true, d.Check()
 }
 
-// results are the decisions of the frontend's tool messages. beside says that the input
-// means something without them.
+// results are the decisions of the frontend's tool messages. beside reports that the
+// input has a meaning without them.
 func (a *exchange) results(beside bool) (all []mailbox.Deciding) {
 	var old []mailbox.Deciding
 	for _, m := range a.in.given() {
@@ -195,9 +194,9 @@ func (a *exchange) decide(all []mailbox.Deciding, s mailbox.Submission) error {
 	})
 }
 
-// resumed is the response to answers. Results that the client gives are its own, and it has
-// them. A client may also put what a person has said where the result of the call will be,
-// which is not known yet: that is taken back before the result is told.
+// resumed is the response to answers. The client already has the results that it sends. A
+// client may also put a person's text in place of the result of the call, which is not
+// known yet: that text is withdrawn before the result is sent.
 func (a *exchange) resumed() response {
 	to := response{}
 	begin := len(a.in.messages) - len(a.in.tail())
@@ -216,7 +215,7 @@ func (a *exchange) resumed() response {
 	return to
 }
 
-// heard notes whether anything was told.
+// heard records whether anything was sent.
 type heard struct {
 	host.Listener
 	any bool
@@ -228,8 +227,8 @@ func (h *heard) Emit(e core.Event) error {
 	return h.Listener.Emit(e)
 }
 
-// missing makes the error of an answer to nothing say what waits, if anything does. The
-// thread is one that the caller may read, or does not exist.
+// missing adds the waiting calls, if there are any, to the error of an answer without a
+// call. The thread is one that the caller may read, or does not exist.
 func (a *exchange) missing(target string, err error) error {
 	if core.CodeOf(err) != core.CodeNotFound {
 		return err
@@ -265,8 +264,8 @@ func (a *exchange) explain(err error, l host.Listener) error {
 	return err
 }
 
-// decideFirst takes decisions without a stream, and then what was said beside them: the
-// run that goes on reads it at its next step.
+// decideFirst accepts decisions without a stream, and then the message that was sent with
+// them: the resumed run reads it at its next step.
 func (a *exchange) decideFirst(all []mailbox.Deciding, s mailbox.Submission) error {
 	var last mailbox.Decided
 	for _, d := range all {

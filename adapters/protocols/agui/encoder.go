@@ -45,14 +45,14 @@ type encoder struct {
 	calls     []call // of this response, without a result, in order of appearance
 	tickets   []core.Ticket
 	outputs   []string // messages that show what running calls put out
-	wrapped   []string // activities whose content is no object
+	wrapped   []string // activities whose content is not an object
 }
 
 // call is a tool call that has no result yet.
 type call struct {
 	id, name string
 	ended    bool // its arguments are complete
-	streamed bool // some were told
+	streamed bool // some were sent
 }
 
 // newEncoder returns an encoder of a response.
@@ -128,7 +128,7 @@ type retry struct {
 	Reason string `json:"reason"`
 }
 
-// modelSwitch is the value of a custom event: the run goes on with another model.
+// modelSwitch is the value of a custom event: the run continues with another model.
 type modelSwitch struct {
 	From   string `json:"from"`
 	Model  string `json:"model"`
@@ -136,7 +136,7 @@ type modelSwitch struct {
 	Failed int    `json:"failed,omitempty"`
 }
 
-// modelCircuit is the value of a custom event: how the circuit of a model stands in the
+// modelCircuit is the value of a custom event: the state of a model's circuit in the
 // process that runs the step.
 type modelCircuit struct {
 	Model string `json:"model"`
@@ -148,7 +148,7 @@ type changed struct {
 	Reason string `json:"reason"`
 }
 
-// compacted is the value of a custom event: a summary stands for what was said up to a
+// compacted is the value of a custom event: a summary replaces the messages up to a
 // sequence of the log.
 type compacted struct {
 	UpTo   uint64 `json:"up_to"`
@@ -156,7 +156,7 @@ type compacted struct {
 	After  int    `json:"tokens_after"`
 }
 
-// skipped is the value of a custom event: a summary came to nothing.
+// skipped is the value of a custom event: a summary could not be made.
 type skipped struct {
 	UpTo   uint64 `json:"up_to"`
 	Reason string `json:"reason"`
@@ -173,7 +173,7 @@ func (e *encoder) Fail(text, code string) [][]byte {
 	return e.out
 }
 
-// start emits the first event of the stream, with the first event of whatever kind.
+// start emits the first event of the stream, before the first event of any kind.
 func (e *encoder) start(run core.ID) {
 	if e.started {
 		return
@@ -200,7 +200,7 @@ func (e *encoder) showMessages() {
 	e.emit(event{Type: "MESSAGES_SNAPSHOT", Messages: e.transcript.all()})
 }
 
-// openStep begins a step; the one before it has ended, whether that was told or not.
+// openStep starts a step; the previous one has ended, whether or not its end was sent.
 func (e *encoder) openStep(in core.Event) {
 	e.closeStep()
 	e.step = "step_" + strconv.Itoa(in.Step)
@@ -237,8 +237,8 @@ func (e *encoder) closeReasoning() {
 	}
 }
 
-// textDelta opens the turn's message where it is not open. Text and reasoning take
-// turns; text behind reasoning goes on in the same message.
+// textDelta opens the turn's message if it is not open. Text and reasoning alternate;
+// text after reasoning continues the same message.
 func (e *encoder) textDelta(in core.Event) {
 	if in.Delta == "" {
 		return
@@ -270,8 +270,8 @@ func (e *encoder) reasoningDelta(in core.Event) {
 	e.emit(event{Type: "REASONING_MESSAGE_CONTENT", MessageID: e.reasoning, Delta: in.Delta})
 }
 
-// encrypted passes on what a provider wants back of its reasoning. A value that is no
-// text goes as JSON.
+// encrypted passes on the reasoning that a provider requires back. A value that is not a
+// string is sent as JSON.
 func (e *encoder) encrypted(in core.Event) {
 	thoughts := e.transcript.open.reasoning
 	if len(thoughts) == 0 || len(in.EncryptedValue) == 0 {
@@ -292,7 +292,7 @@ func (e *encoder) startTurn(in core.Event) {
 	e.transcript.begin(id)
 }
 
-// void takes back what was told of a turn that starts again, or never will be.
+// void withdraws the events of a turn that starts again, or is never completed.
 func (e *encoder) void() {
 	e.closeMessages()
 	e.closeCalls()
@@ -326,7 +326,7 @@ func (e *encoder) finish(in core.Event) {
 	default: // success, and why there is no more of it
 		one.Result = t
 	}
-	if one.Outcome != nil && one.Outcome.Type == "interrupt" { // whoever answers has all that the answer is about
+	if one.Outcome != nil && one.Outcome.Type == "interrupt" { // the client has everything that it needs to answer
 		e.state.client = nil
 		e.showState()
 		e.showMessages()
@@ -349,8 +349,8 @@ func (e *encoder) fail(text, code string) {
 // interrupted is what a client reads whose stream ended before the run.
 const interrupted = "the stream ended before its run, which continues; send the same runId again to follow it"
 
-// open returns a call that has no result yet, nil if there is none. There are at most
-// 32 in a turn, so that a list will do.
+// open returns a call that has no result yet, nil if there is no such call. There are at
+// most 32 in a turn, so that a list suffices.
 func (e *encoder) open(id string) *call {
 	i := slices.IndexFunc(e.calls, func(c call) bool { return c.id == id })
 	if i < 0 {

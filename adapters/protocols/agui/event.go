@@ -7,9 +7,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// event is one item of the stream. Each type uses some of the fields. What a type
-// requires is never absent, what it does not know never present: the client of today
-// warns of an unknown field, and the one of 0.0.59 refuses some.
+// event is one item of the stream. Each type uses some of the fields. A required field of
+// a type is never absent, an unknown one never present: the client of today warns of an
+// unknown field, and the one of 0.0.59 refuses some.
 type event struct {
 	Type            string          `json:"type"`
 	ThreadID        string          `json:"threadId,omitempty"`
@@ -40,7 +40,7 @@ type event struct {
 	Code            string          `json:"code,omitempty"`
 }
 
-// outcome says how a run came to its end; absent: with success.
+// outcome is the outcome of a run; absent: success.
 type outcome struct {
 	Type               string      `json:"type"` // success, interrupt, cancelled
 	PendingToolCallIDs []string    `json:"pendingToolCallIds,omitempty"`
@@ -78,8 +78,8 @@ func (s *events) reset() {
 	s.out, s.err = s.out[:0], nil
 }
 
-// emit adds an event. One that does not encode breaks the stream off: nobody must take
-// it for complete.
+// emit adds an event. An event that cannot be encoded ends the stream early, so that no
+// client takes it for complete.
 func (s *events) emit(one event) {
 	begin := s.buffer.Len()
 	s.event = one

@@ -41,7 +41,7 @@ func (h *handler) read(w http.ResponseWriter, r *http.Request, id core.Identity)
 	return a, a.look()
 }
 
-// look reads how the thread stands, and what its open run waits for.
+// look reads the state of the thread, and the tickets of its open run.
 func (a *exchange) look() error {
 	if err := core.CheckName("thread id", a.thread); err != nil {
 		return err
@@ -136,8 +136,8 @@ func (a *exchange) alias() (run core.ID, ok bool, err error) {
 	return run, ok, hide(err)
 }
 
-// say submits what a person has said and streams the run. known says that the same
-// runId came before, for run: it is followed if it has read the message, and else the
+// say submits a user's message and streams the run. known reports that the same runId
+// came before, for run: it is followed if it has read the message; otherwise the
 // submission is refused for not being the same.
 func (a *exchange) say(s mailbox.Submission, run core.ID, known bool) error {
 	var runs map[string]core.ID
@@ -152,7 +152,7 @@ func (a *exchange) say(s mailbox.Submission, run core.ID, known bool) error {
 	switch _, said := runs[last]; {
 	case known && said:
 		return a.follow(run)
-	case said && !known: // again, or what stands in its place
+	case said && !known: // again, or an edited message in its place
 		s.Opening.Retake, s.Messages = &mailbox.Retake{Message: last}, nil
 	}
 	s.Messages = unknown(s.Messages, runs, run)
@@ -190,8 +190,8 @@ func (a *exchange) refuse(err error) error {
 	})
 }
 
-// connect shows the conversation, and goes on with the run that is open: the first thing
-// that a client asks which comes back.
+// connect shows the conversation, and follows the open run: the first request of a client
+// that reconnects.
 func (h *handler) connect(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	a, err := h.read(w, r, id)
 	if err != nil {
@@ -200,7 +200,7 @@ func (h *handler) connect(w http.ResponseWriter, r *http.Request, id core.Identi
 	return a.attach()
 }
 
-// stream is connect for whoever has no input.
+// stream is connect without an input.
 func (h *handler) stream(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	a := &exchange{h: h, w: w, r: r, id: id, thread: r.PathValue("thread"), in: input{ProtocolVersion: r.URL.Query().Get("protocolVersion")}}
 	if err := a.look(); err != nil {
@@ -227,7 +227,7 @@ func (a *exchange) attach() error {
 	return a.serve(to, func(l host.Listener) error { return l.Emit(core.Event{Type: core.EventRunFinish}) })
 }
 
-// follow streams a run from its begin.
+// follow streams a run from its start.
 func (a *exchange) follow(run core.ID) (err error) {
 	if a.h.Buffered {
 		return protocol.ErrBuffered
@@ -239,9 +239,9 @@ func (a *exchange) follow(run core.ID) (err error) {
 	return a.serve(to, func(l host.Listener) error { return hide(a.h.Host.Follow(a.r.Context(), a.id, run, l)) })
 }
 
-// history is the conversation before a run is told: the thread's newest messages without
-// what the run has said. Reasoning of it that the client has is emptied, since a
-// client keeps what a snapshot does not name.
+// history is the conversation before a run: the thread's newest messages without the
+// run's. Reasoning of it that the client has is emptied, since a client keeps messages
+// that a snapshot does not name.
 func (a *exchange) history(run core.ID) (all []json.RawMessage, err error) {
 	if a.info.ID == "" {
 		return nil, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// What tools show while they run. It is told live alone: a response that is replayed
-// has the results, and none of this.
+// The output of running tools is sent live only: a replayed response has the results
+// instead.
 
 // outputActivity is the type of the activity that shows what a running call puts out.
 const outputActivity = "tool-stream-output"
@@ -38,8 +38,8 @@ func (e *encoder) endOutput(id string) {
 	e.outputs = slices.DeleteFunc(e.outputs, func(call string) bool { return call == id })
 }
 
-// activity tells of what a tool works on. The protocol wants an object: other content
-// stands in one, as its member content.
+// activity reports the activity of a tool. The protocol requires an object: other content
+// becomes its member content.
 func (e *encoder) activity(in core.Event) {
 	if in.Type == core.EventActivitySnapshot {
 		content := any(in.Content)
@@ -65,7 +65,7 @@ func (e *encoder) activity(in core.Event) {
 	e.emit(event{Type: "ACTIVITY_DELTA", MessageID: in.MessageID, ActivityType: in.ActivityType, Patch: patch})
 }
 
-// below is a patch for a value that now stands at a path.
+// below is a patch for a value that has moved to a path.
 func below(patch json.RawMessage, at string) json.RawMessage {
 	var operations []map[string]json.RawMessage
 	if json.Unmarshal(patch, &operations) != nil {

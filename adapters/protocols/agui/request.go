@@ -9,7 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// input is a RunAgentInput. What it does not name is ignored, as the protocol says.
+// input is a RunAgentInput. Unknown fields are ignored, by the protocol.
 type input struct {
 	ThreadID        string            `json:"threadId"`
 	RunID           string            `json:"runId"`
@@ -76,7 +76,7 @@ func decodeInput(body []byte) (in input, err error) {
 
 // check validates what does not depend on what the input is for.
 func (in *input) check() error {
-	if in.RunID != "" { // it is told again, and is a key
+	if in.RunID != "" { // it is returned, and is a key
 		if err := core.CheckName("runId", in.RunID); err != nil {
 			return err
 		}
@@ -105,7 +105,8 @@ func (in *input) check() error {
 
 func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// modern reports whether the client speaks version 1.0 or newer: only those say so.
+// modern reports whether the client uses version 1.0 or newer: only these send their
+// version.
 func (in *input) modern() bool { return in.ProtocolVersion != "" }
 
 // sharedState is the client's copy of the shared state; nil: it has none. A client that
@@ -118,8 +119,8 @@ func (in *input) sharedState() json.RawMessage {
 	return in.State
 }
 
-// frontend is what the client brings to a run; nil: nothing. Its system and developer
-// messages are no part of the thread: they are context, like what it says is.
+// frontend is the client's part of a run; nil: none. Its system and developer messages
+// are not part of the thread: they are context, like the member context.
 func (in *input) frontend() (*core.Frontend, error) {
 	f := core.Frontend{State: in.sharedState()}
 	for _, t := range in.Tools {
@@ -160,7 +161,7 @@ func (in *input) request() (json.RawMessage, error) {
 	return core.EncodeJSON(map[string]any{"ag_ui": map[string]json.RawMessage{"forwardedProps": in.ForwardedProps}})
 }
 
-// tail are the messages behind the last that the agent has said: what may be new.
+// tail are the messages after the agent's last one: they may be new.
 func (in *input) tail() []inMessage {
 	first := len(in.messages)
 	for first > 0 && !in.messages[first-1].spoken() {

@@ -26,7 +26,7 @@ type sharedState struct {
 	fold   *state.Fold     // nil: not known
 	client json.RawMessage // canonical; nil: not known
 	sent   bool            // the client has sent it, and the thread may not have it yet
-	rest   bool            // the client was told of the rest, and is told each change of it
+	rest   bool            // the client has the rest, and receives each change of it
 }
 
 // sentBy notes what a client has sent as its state.
@@ -45,7 +45,7 @@ func canonical(text json.RawMessage) json.RawMessage {
 	return value
 }
 
-// value is the thread's value; nil: there is none, or it is not known.
+// value is the thread's value; nil: there is no value, or it is not known.
 func (s *sharedState) value() json.RawMessage {
 	if s.fold == nil {
 		return nil
@@ -91,8 +91,8 @@ func (s *sharedState) snapshot(document json.RawMessage, revision uint64) (rest 
 	return rest
 }
 
-// change applies a patch. It returns what the client is to be told of it: a delta for
-// its state, and of the rest the patch as it is. whole says that the delta will not do.
+// change applies a patch. It returns the changes for the client: a delta for its state,
+// and for the rest the unchanged patch. whole reports that the delta does not suffice.
 func (s *sharedState) change(text json.RawMessage, revision uint64) (delta, rest json.RawMessage, whole bool) {
 	var patch state.Patch
 	if json.Unmarshal(text, &patch) != nil {
@@ -138,8 +138,8 @@ func (e *encoder) stateSnapshot(event core.Event) {
 	e.showState()
 }
 
-// showSent notes that the thread has the state that the client sent. The next showState
-// sends the value, whatever the client has.
+// showSent records that the thread has the state that the client sent. The next showState
+// sends the value, even if the client has another.
 func (e *encoder) showSent() {
 	if e.state.sent {
 		e.state.sent, e.state.client = false, nil

@@ -30,10 +30,10 @@ type function struct {
 	Arguments string `json:"arguments"`
 }
 
-// transcript is what a client has of the conversation, as far as a response has told
-// it: the client's own messages before, then those that the events make. It is what a
-// MESSAGES_SNAPSHOT shows, which replaces what the client has, message by message, and
-// drops what it does not name: the only way to take back what was said.
+// transcript is a client's copy of the conversation, as far as a response has sent it:
+// first the client's own messages, then those that the events make. It is the content of
+// a MESSAGES_SNAPSHOT, which replaces the client's copy, message by message, and drops
+// unnamed messages: the only way to withdraw a message.
 type transcript struct {
 	before []json.RawMessage // as the client sent them, or the server has them
 	said   []message         // finished messages of this response
@@ -119,8 +119,8 @@ func (t *transcript) drop(id string) {
 	t.open.calls = slices.DeleteFunc(t.open.calls, func(c spokenCall) bool { return c.id == id })
 }
 
-// void takes the last turn back, with the results of its calls, and reports whether
-// anything of it was told. Its reasoning stays, empty: a client keeps reasoning that a
+// void withdraws the last turn, with the results of its calls, and reports whether any
+// part of it was sent. Its reasoning stays, empty: a client keeps reasoning that a
 // snapshot does not name.
 func (t *transcript) void() (told bool) {
 	t.finish()

@@ -8,9 +8,10 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
-// answered returns the decisions that come before new input: a client may settle a call that
-// waits, and send nothing until its person says something new. seen is what the messages
-// before the response show of the run. What nothing waits for is the history's own.
+// answered returns the decisions that come before new input: a client may settle a
+// waiting call, and send nothing until its user writes a new message. seen is the part of
+// the run that the messages before the response show. Calls that do not wait are part of
+// the history.
 func (h *handler) answered(r *http.Request, id core.Identity, thread string, req request) (all []answer, seen shown, err error) {
 	m, ok := req.before()
 	if !ok {
@@ -63,8 +64,9 @@ func (r request) before() (uiMessage, bool) {
 	return r.Messages[i], true
 }
 
-// startAnswered takes decisions and then the input beside them. The response is a message
-// of its own, since the client has the person's behind the one that it has answered.
+// startAnswered accepts decisions and then the input that was sent with them. The
+// response is a separate message, since the client has the user's message after the one
+// that it has answered.
 func (h *handler) startAnswered(w http.ResponseWriter, r *http.Request, id core.Identity, answers []answer, shown shown, s mailbox.Submission) error {
 	all := make([]mailbox.Deciding, len(answers))
 	for i, a := range answers {

@@ -51,14 +51,14 @@ func (c *chunks) reset() {
 func (c *chunks) emit(one chunk) {
 	begin := c.buffer.Len()
 	c.chunk = one
-	if err := c.json.Encode(&c.chunk); err != nil { // a payload that is no JSON; nothing was written
+	if err := c.json.Encode(&c.chunk); err != nil { // a malformed payload; nothing was written
 		c.chunk.Input, c.chunk.Output = quoted(one.Input), quoted(one.Output)
 		_ = c.json.Encode(&c.chunk) // strings and valid JSON always marshal
 	}
 	c.out = append(c.out, bytes.TrimSuffix(c.buffer.Bytes()[begin:], []byte("\n")))
 }
 
-// quoted makes a JSON string of text that is no JSON.
+// quoted makes a JSON string of malformed JSON.
 func quoted(raw json.RawMessage) json.RawMessage {
 	if raw == nil || json.Valid(raw) {
 		return raw

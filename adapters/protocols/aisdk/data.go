@@ -4,7 +4,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// What the protocol has no chunks for: the state, and how the run fares.
+// Data without chunks in the protocol: the state, and the progress of the run.
 
 // data emits a part of the application's own. It is transient: a client hands it on and
 // keeps it in no message, so that a replay repeats nothing there.
@@ -23,8 +23,8 @@ func (e *encoder) runInfo(event core.Event) {
 	e.data("data-run-info", runInfo{event.RunID, event.ThreadID, event.AgentID})
 }
 
-// inference is the data of data-inference-complete, in the words of the client's
-// packages. What the provider does not report is absent.
+// inference is the data of data-inference-complete, with the names of the client's
+// packages. Values that the provider does not report are absent.
 type inference struct {
 	Model      string          `json:"model"`
 	StopReason core.StopReason `json:"stopReason"`
@@ -53,15 +53,15 @@ type changed struct {
 	Reason string `json:"reason"`
 }
 
-// compacted is the data of data-context-compacted: a summary stands for what was said up
-// to a sequence of the log.
+// compacted is the data of data-context-compacted: a summary replaces the messages up to
+// a sequence of the log.
 type compacted struct {
 	UpTo   uint64 `json:"upTo"`
 	Before int    `json:"tokensBefore"` // of what it takes the place of
 	After  int    `json:"tokensAfter"`
 }
 
-// skipped is the data of data-context-skipped: a summary came to nothing.
+// skipped is the data of data-context-skipped: a summary could not be made.
 type skipped struct {
 	UpTo   uint64 `json:"upTo"`
 	Reason string `json:"reason"`
@@ -78,7 +78,7 @@ func (e *encoder) retry(event core.Event) {
 	e.data("data-inference-retry", retry{event.Failed, event.Wait, event.Reason})
 }
 
-// modelSwitch is the data of data-model-switch: the run goes on with another model.
+// modelSwitch is the data of data-model-switch: the run continues with another model.
 type modelSwitch struct {
 	From   string `json:"from"`
 	Model  string `json:"model"`
@@ -90,8 +90,8 @@ func (e *encoder) modelSwitch(event core.Event) {
 	e.data("data-model-switch", modelSwitch{event.From, event.Model, event.Reason, event.Failed})
 }
 
-// modelCircuit is the data of data-model-circuit: how the circuit of a model stands in
-// the process that runs the step.
+// modelCircuit is the data of data-model-circuit: the state of a model's circuit in the
+// process that runs the step.
 type modelCircuit struct {
 	Model string `json:"model"`
 	State string `json:"state"`

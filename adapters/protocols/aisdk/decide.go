@@ -17,15 +17,15 @@ type answer struct {
 	mailbox.Deciding
 	at       string // of the part, for errors
 	approval bool   // it decides on a request for approval; otherwise it is the output of a call
-	// old says that no ticket waits for it. It is a decision that is sent again,
-	// or none: what the server's own tools put out comes back in the same states.
+	// old reports that no ticket waits for the answer. It is a repeated decision, or not
+	// a decision: results of the server's own tools come back in the same states.
 	old bool
 }
 
-// readAnswers reads the decisions of an assistant message. Only the last step can
-// wait: every step before it has ended with all its calls. Nor can what stands before as
-// many answers as a turn has calls, however many a client sends: each of them would be
-// looked for in the store.
+// readAnswers reads the decisions of an assistant message. Only the last step can wait:
+// every earlier step has ended with all its calls. Only as many answers as a turn can
+// have calls are read, however many a client sends: each of them would be looked up in
+// the store.
 func readAnswers(m uiMessage, otherwise lasting) (all []answer, err error) {
 	first := 0
 	for i, p := range m.Parts {
@@ -93,8 +93,8 @@ func (a answer) find(tickets []core.Ticket) (waits bool, err error) {
 	return false, nil
 }
 
-// decide takes the decisions of a request that goes on with an assistant message
-// and streams what follows.
+// decide accepts the decisions of a request that continues an assistant message and
+// streams the rest.
 func (h *handler) decide(w http.ResponseWriter, r *http.Request, id core.Identity, req request, m uiMessage) error {
 	thread := first(r.PathValue("thread"), req.ID)
 	all, err := h.decisions(r, id, thread, m, req.approval)
@@ -148,8 +148,8 @@ func (h *handler) decisions(r *http.Request, id core.Identity, thread string, m 
 	return append(old, fresh...), nil
 }
 
-// waiting reads the run that an assistant message shows: its id says which, unless
-// the application gave the message another; then it is the open run.
+// waiting reads the run that an assistant message shows. The message's id identifies the
+// run, unless the application gave the message another id; then it is the open run.
 func (h *handler) waiting(r *http.Request, id core.Identity, thread string, m uiMessage) (core.Run, error) {
 	runID, ok := runOf(m.ID)
 	if !ok {
@@ -187,7 +187,7 @@ func decideInTurn(all []answer, try func([]mailbox.Deciding) (accepted int, err 
 	}
 }
 
-// refused reports whether a decision cannot be taken, whoever tries.
+// refused reports whether a decision is refused for every caller.
 func refused(err error) bool {
 	switch core.CodeOf(err) {
 	case core.CodeNotFound, core.CodeDecided, core.CodeConflict, core.CodeChild:
@@ -196,7 +196,7 @@ func refused(err error) bool {
 	return false
 }
 
-// explain says what a person must know of a decision that was refused.
+// explain explains the refusal of a decision to a user.
 func (a answer) explain(err error) error {
 	switch {
 	case core.CodeOf(err) == core.CodeDecided:
@@ -227,8 +227,8 @@ type decidedLater struct {
 	StreamURL string  `json:"stream_url"`
 }
 
-// submitDecisions takes the decisions where nothing can be streamed, one by one like
-// StreamDecisions: those before one that is refused stand.
+// submitDecisions accepts the decisions on a transport without streaming, one by one like
+// StreamDecisions: decisions before a refused one are kept.
 func (h *handler) submitDecisions(w http.ResponseWriter, r *http.Request, id core.Identity, thread string, all []answer) error {
 	if protocol.Demanded(r) {
 		return protocol.ErrBuffered

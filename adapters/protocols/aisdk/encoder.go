@@ -19,12 +19,12 @@ type encoder struct {
 	Continues []string
 	// MessageID is the id of that copy; empty: the message is new, and has the run's id.
 	MessageID string
-	// shown is left out: the client has it in messages before this one.
+	// shown is omitted: the client has it in messages before this one.
 	Shown shown
 
 	chunks
 	started    bool
-	skip       int // the last step of the run that is left out
+	skip       int // the last step of the run that is omitted
 	inStep     bool
 	said       bool     // the open step has shown something
 	text       string   // id of the open text block
@@ -55,8 +55,8 @@ func (e *encoder) Encode(event core.Event) [][]byte {
 		return nil
 	}
 	e.start(event.RunID)
-	// Steps that messages before this one show: what ends the stream has their number
-	// too, and is not left out.
+	// Steps in messages before this one are omitted, except the events that end the
+	// stream, which have their number, too.
 	if 0 < event.Step && event.Step <= e.skip && event.Type != core.EventRunYield && event.Type != core.EventRunFinish {
 		return e.out
 	}
@@ -76,7 +76,7 @@ func (e *encoder) Encode(event core.Event) [][]byte {
 		e.reasoningDelta(event.Delta)
 	case core.EventToolCallStart:
 		e.openStep()
-		e.closeBlocks() // text that comes later is another block, behind the call
+		e.closeBlocks() // later text is another block, after the call
 		e.toolStart(event)
 	case core.EventToolCallDelta:
 		e.toolDelta(event)
@@ -130,8 +130,8 @@ func (e *encoder) Fail(text string) [][]byte {
 	return e.out
 }
 
-// start emits the message's first chunk, with the first event of whatever kind: the
-// message's id must stand in it, and follows from the run.
+// start emits the message's first chunk, before the first event of any kind: it must
+// contain the message's id, which is derived from the run.
 func (e *encoder) start(run core.ID) {
 	if e.started {
 		return
@@ -156,7 +156,7 @@ func (e *encoder) openStep() {
 	}
 }
 
-// closeStep ends the step, its blocks first: no block goes on in the next one.
+// closeStep ends the step, its blocks first: no block continues in the next one.
 func (e *encoder) closeStep() {
 	e.closeBlocks()
 	if e.inStep {
@@ -204,8 +204,8 @@ func (e *encoder) reasoningDelta(delta string) {
 	e.emit(chunk{Type: "reasoning-delta", ID: e.reasoning, Delta: delta})
 }
 
-// block names a new block. The number is the response's, so that no block goes on with
-// one of an earlier step.
+// block names a new block. The number is the response's, so that no block continues one
+// of an earlier step.
 func (e *encoder) block(prefix string) string {
 	e.said = true
 	id := prefix + strconv.Itoa(e.blocks)
@@ -214,7 +214,7 @@ func (e *encoder) block(prefix string) string {
 }
 
 func (e *encoder) toolStart(event core.Event) {
-	if e.open(event.CallID) != nil { // its start was told already
+	if e.open(event.CallID) != nil { // its start was sent already
 		return
 	}
 	e.track(call{id: event.CallID, name: event.Name})
@@ -227,8 +227,8 @@ func (e *encoder) toolDelta(event core.Event) {
 	}
 }
 
-// toolReady completes a call's input. The call may be new here, when nothing of it was
-// streamed; what was is replaced by the whole.
+// toolReady completes a call's input. If nothing was streamed, the call is new here;
+// otherwise the whole input replaces the streamed part.
 func (e *encoder) toolReady(event core.Event) {
 	e.openStep()
 	e.closeBlocks()
@@ -240,8 +240,8 @@ func (e *encoder) toolReady(event core.Event) {
 	e.emit(chunk{Type: "tool-input-available", ToolCallID: c.id, ToolName: c.name, Input: orElse(event.Arguments, "{}")})
 }
 
-// toolSuspended asks the client for approval. What else a call can wait for is
-// the call's output to the client, which it gives to calls with an input.
+// toolSuspended asks the client for approval. Any other input of a waiting call is, for
+// the client, the call's output, which it sends for calls with an input.
 func (e *encoder) toolSuspended(event core.Event) {
 	t := event.Ticket
 	if t == nil || t.Decision != nil || !e.has(event.CallID) {
@@ -295,8 +295,8 @@ func (e *encoder) toolCancel(event core.Event) {
 }
 
 // abandon ends the response when the step that it shows starts again: a client cannot
-// take back what it has of a message, and so has to resume, which replays it from its
-// first chunk. What is open ends first, for one that does not.
+// withdraw a part of a message, and so has to resume, which replays it from its first
+// chunk. Open parts end first, for a client that does not resume.
 func (e *encoder) abandon() {
 	const text = "the step was restarted"
 	if !e.said {
@@ -313,8 +313,8 @@ func (e *encoder) abandon() {
 	e.fail(interrupted)
 }
 
-// finish ends the stream with its run, in the client's own terms: a cancelled run is
-// an abort, an error has a chunk of its own, and all else is a finish with a reason.
+// finish ends the stream with its run, in the client's terms: a cancelled run is an
+// abort, an error has a separate chunk, and every other run finishes with a reason.
 func (e *encoder) finish(t *core.Termination) {
 	if t == nil {
 		t = &core.Termination{Type: core.TerminationNatural}
@@ -333,7 +333,7 @@ func (e *encoder) finish(t *core.Termination) {
 	}
 }
 
-// fail ends the stream with an error, which stands inside the step that it hit.
+// fail ends the stream with an error inside the step in which it occurred.
 func (e *encoder) fail(text string) {
 	e.closeBlocks()
 	e.emit(chunk{Type: "error", ErrorText: text})
@@ -342,14 +342,14 @@ func (e *encoder) fail(text string) {
 	e.end()
 }
 
-// end says that no frame follows; see Encode.
+// end records that no frame follows; see Encode.
 func (e *encoder) end() {
 	e.ended = true
 	e.out = append(e.out, done)
 }
 
-// open returns a call that has no result yet, nil if there is none. There are at most
-// 32, so that a list will do.
+// open returns a call that has no result yet, nil if there is no such call. There are at
+// most 32, so that a list suffices.
 func (e *encoder) open(id string) *call {
 	for i := range e.calls {
 		if e.calls[i].id == id {

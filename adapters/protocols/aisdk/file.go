@@ -17,7 +17,7 @@ func (p uiPart) file(at string) (core.Block, error) {
 		if b.MediaType, b.Data, err = decodeDataURL(at, rest); err != nil {
 			return b, err
 		}
-		if p.MediaType != "" { // what the part says stands: the URL's may be general
+		if p.MediaType != "" { // the part's type counts: the URL's may be general
 			b.MediaType = p.MediaType
 		}
 	} else {
@@ -26,7 +26,7 @@ func (p uiPart) file(at string) (core.Block, error) {
 	return b, b.CheckFile(at)
 }
 
-// filePart is the part that a client keeps of a file, which [uiPart.file] takes back.
+// filePart is the client's form of a file, which [uiPart.file] reads.
 func filePart(b core.Block) uiPart {
 	p := uiPart{Type: "file", MediaType: b.MediaType, URL: b.URL, Filename: b.Filename}
 	if b.URL == "" {

@@ -26,8 +26,8 @@ func (f *framed) Encode(e core.Event) ([]protocol.Frame, error) {
 	return f.frames, nil
 }
 
-// Fail implements protocol.Encoder. The client's protocol has no way to say that
-// the run goes on but an error.
+// Fail implements protocol.Encoder. The client's protocol reports a run that continues
+// only as an error.
 func (f *framed) Fail(err error) []protocol.Frame {
 	text := protocol.Public(err).Error
 	if errors.Is(err, protocol.ErrUnfinished) {

@@ -49,8 +49,8 @@ func (h *handler) start(w http.ResponseWriter, r *http.Request, id core.Identity
 	if h.Buffered {
 		return hide(h.Queue(w, r, s, func(receipt mailbox.Receipt) string { return streamPath(receipt.ThreadID) }))
 	}
-	// Before the submission: afterwards the run may have gone on with it, and what the
-	// client had been shown could not be told from what it is about to be.
+	// Before the submission: after it the resumed run may have new steps, which could not
+	// be distinguished from those that the client has.
 	if shown, err = h.shownBefore(r, id, s.Thread.Thread, req); err != nil {
 		return hide(err)
 	}
@@ -100,8 +100,8 @@ func (h *handler) resume(w http.ResponseWriter, r *http.Request, id core.Identit
 	default:
 		return err
 	}
-	// A run that waits is not resumed: the history says what for, and a decision comes
-	// with a request of its own.
+	// A run that waits is not resumed: the history has its tickets, and a decision is a
+	// separate request.
 	if info.ActiveRun.IsZero() || info.Status == core.RunWaiting || info.Status == core.RunDone {
 		w.WriteHeader(http.StatusNoContent)
 		return nil

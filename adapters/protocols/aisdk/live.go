@@ -7,8 +7,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// What tools show while they run. It is told live alone: a response that is replayed
-// has the results, and none of this.
+// The output of running tools is sent live only: a replayed response has the results
+// instead.
 
 // output is what a call has put out so far.
 type output struct {
@@ -110,8 +110,8 @@ func (e *encoder) attach(event core.Event) {
 	e.emit(c)
 }
 
-// withMetadata is the output of a call whose result has metadata, which clients of
-// this protocol are shown beside the data.
+// withMetadata is the output of a call whose result has metadata, which clients of this
+// protocol see next to the data.
 func withMetadata(data json.RawMessage, metadata map[string]json.RawMessage) json.RawMessage {
 	if len(metadata) == 0 {
 		return data
@@ -120,7 +120,7 @@ func withMetadata(data json.RawMessage, metadata map[string]json.RawMessage) jso
 		Data     json.RawMessage            `json:"data"`
 		Metadata map[string]json.RawMessage `json:"metadata"`
 	}{data, metadata})
-	if err != nil { // data that is no JSON
+	if err != nil { // data that is not JSON
 		return data
 	}
 	return both

@@ -7,10 +7,10 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// convert brings a thread's messages, oldest first, into the form in which the
-// client keeps them. All turns of a run and their results are one assistant
-// message at the place of the first, up to input that took the place of decisions. What
-// the runtime says to a model has no form there.
+// convert brings a thread's messages, oldest first, into the form in which the client
+// keeps them. All turns of a run and their results are one assistant message at the place
+// of the first, up to input that superseded decisions. The runtime's own texts to a model
+// are omitted.
 func convert(messages []core.Message) *converter {
 	c := &converter{out: []uiMessage{}, runs: map[core.ID]shownRun{}, calls: map[string][]place{}}
 	for _, m := range messages {
@@ -32,7 +32,7 @@ func convert(messages []core.Message) *converter {
 type converter struct {
 	out   []uiMessage
 	runs  map[core.ID]shownRun
-	calls map[string][]place // where calls without a result stand; an id can repeat
+	calls map[string][]place // the places of calls without a result; an id can repeat
 	last  core.ID            // run of the newest turn
 }
 
@@ -42,7 +42,7 @@ type place struct{ message, part int }
 type shownRun struct {
 	message int  // index in out of its newest message
 	step    int  // of its newest turn
-	ends    bool // that turn has a call that waited for somebody who went on: see ends
+	ends    bool // that turn has a call that waited, and the run resumed: see ends
 	ended   bool // the next turn begins another message
 }
 
@@ -141,8 +141,8 @@ func (c *converter) result(m core.Message) {
 	part := &c.out[at.message].Parts[at.part]
 	switch {
 	case r.Status == core.ResultDenied:
-		// The client's own check wants an approval here. Nobody can give it any
-		// more, so the call's id will do.
+		// The client's own check requires an approval here. It can no longer be decided,
+		// so the call's id suffices.
 		no := false
 		part.State, part.Approval = "output-denied", &approval{ID: r.CallID, Approved: &no}
 	case r.IsError:

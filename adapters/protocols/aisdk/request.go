@@ -11,8 +11,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// request is the body of a chat request. The client merges whatever the application
-// adds, which is kept for the run's hooks and tools; see extra.
+// request is the body of a chat request. The client merges the application's own fields,
+// which are kept for the run's hooks and tools; see extra.
 type request struct {
 	ID        string      `json:"id"`
 	ThreadID  string      `json:"threadId"`
@@ -21,8 +21,8 @@ type request struct {
 	MessageID string      `json:"messageId"`
 	Messages  []uiMessage `json:"messages"`
 
-	approval lasting         // of the body: for each answer of the request that says nothing of its own
-	extra    json.RawMessage // the other fields, as an object; nil: there are none
+	approval lasting         // of the body: for each answer of the request without its own value
+	extra    json.RawMessage // the other fields, as an object; nil: there are no others
 }
 
 // requestKey is the member of a run's request that holds the fields of the body which
@@ -114,7 +114,7 @@ func decodeRequest(body []byte) (request, error) {
 	return r, nil
 }
 
-// lastingOf reads the body's member approval. One that is none of ours, in a request that
+// lastingOf reads the body's member approval. A value of another form, in a request that
 // decides nothing, is the application's own.
 func lastingOf(body []byte) (l lasting, err error) {
 	var text struct {
@@ -138,9 +138,9 @@ func (r request) check() error {
 	return nil
 }
 
-// continued returns the assistant message that a request goes on with, whose
-// tool parts decide: the one that it names, or the last of all. A user message at
-// the end is new input otherwise, whatever stands before it.
+// continued returns the assistant message that a request continues, whose tool parts
+// decide: the named message, or the last of all. Otherwise a user message at the end is
+// new input, after any message.
 func (r request) continued() (uiMessage, bool) {
 	for _, m := range r.Messages {
 		if m.ID == r.MessageID && m.Role == string(core.RoleAssistant) && r.MessageID != "" {

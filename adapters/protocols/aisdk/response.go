@@ -9,11 +9,11 @@ import (
 	"github.com/reveille-run/reveille/core/host"
 )
 
-// A run shows as one assistant message, whose id is the run's. When a person says
-// something new instead of deciding, the same run goes on, and what follows is a
-// message of its own, since it stands behind the person's. Its id is the run's and
-// the step with which it begins. Input that is steered to a run that goes on anyway
-// ends no message: the stream that shows it does not end there either.
+// A run shows as one assistant message, whose id is the run's. When a user sends a new
+// message instead of deciding, the same run continues, and the rest is a separate
+// message, since it follows the user's. Its id consists of the run and the step with
+// which it starts. Input that is steered to a running run ends no message: the stream
+// that shows it does not end there either.
 
 // shown is how many steps of a run the assistant messages before a response show.
 type shown struct {
@@ -21,7 +21,7 @@ type shown struct {
 	Steps int
 }
 
-// messageID is the id of the message that shows a run behind so many steps.
+// messageID is the id of the message that shows a run after so many steps.
 func messageID(run core.ID, steps int) string {
 	if steps == 0 {
 		return run.String()
@@ -62,9 +62,9 @@ func (r request) mayWait() bool {
 	return alone
 }
 
-// shownBefore looks for the run that new input goes on with: one that waits, or
-// did when the same request came before. A history in which nothing waits is not
-// worth the look, which reads the thread's head.
+// shownBefore looks for the run that new input resumes: a run that waits, or did when the
+// same request came before. It skips the read of the thread's head if nothing waits in
+// the history.
 func (h *handler) shownBefore(r *http.Request, id core.Identity, thread string, req request) (shown shown, err error) {
 	if !req.mayWait() {
 		return shown, nil
@@ -83,8 +83,8 @@ func (h *handler) shownBefore(r *http.Request, id core.Identity, thread string, 
 	return shown, unlessNotFound(err)
 }
 
-// unlessNotFound passes over that something does not exist: what follows says so
-// where it matters.
+// unlessNotFound ignores the error of an object that does not exist: later code reports
+// it if it matters.
 func unlessNotFound(err error) error {
 	if core.CodeOf(err) == core.CodeNotFound {
 		return nil
@@ -93,8 +93,8 @@ func unlessNotFound(err error) error {
 }
 
 // ends reports whether a message ends the assistant message of its run, if input follows:
-// it is the result of a call that waited for somebody, who decided about it and went on,
-// or went on without deciding, as a cancelled call says.
+// it is the result of a call that waited for a decision, or the result of a call that was
+// cancelled by new input.
 func ends(m core.Message) bool {
 	return m.ToolResult != nil && (m.Decided || m.ToolResult.Status == core.ResultCancelled)
 }
@@ -102,9 +102,8 @@ func ends(m core.Message) bool {
 // messagePage is the largest page that the runtime gives.
 const messagePage = 200
 
-// shownOf looks through the active run's messages for the newest input that took
-// the place of decisions: only what comes behind it belongs to the response that
-// is replayed.
+// shownOf searches the active run's messages for the newest input that superseded
+// decisions: only messages after it belong to the replayed response.
 func (h *handler) shownOf(r *http.Request, id core.Identity, thread string, run core.ID) (shown, error) {
 	shown := shown{Run: run}
 	record, err := h.Host.ReadRun(r.Context(), id, run)

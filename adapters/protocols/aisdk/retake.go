@@ -11,9 +11,9 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
-// A client says a message again by the trigger regenerate-message, and another in its
-// place by naming it when it sends one. It has cut its own history there and then, so
-// that whatever the thread has behind it is to be gone, also what runs or waits.
+// A client repeats a message by the trigger regenerate-message, and replaces one by
+// naming it when it sends another. It has truncated its own history there and then, so
+// later messages of the thread must be superseded, with the runs that run or wait.
 
 // triggerRegenerate is the trigger of a request that wants another answer.
 const triggerRegenerate = "regenerate-message"
@@ -98,9 +98,9 @@ func (h *handler) retake(w http.ResponseWriter, r *http.Request, id core.Identit
 	})
 }
 
-// anyOf tries submissions in order until one is not refused because the thread does
-// not have its message. What is said again and was never read is found by its own id:
-// the last submission is the same as the one that brought it.
+// anyOf tries submissions in order until one is not refused because the thread does not
+// have its message. A repeated message that was never read is found by its own id: the
+// last submission is the same as the one that brought it.
 func anyOf(all []mailbox.Submission, try func(mailbox.Submission) error) (err error) {
 	for _, s := range all {
 		err = try(s)
