@@ -19,12 +19,12 @@ func nobody(*http.Request) (core.Identity, error) {
 	return core.Identity{}, core.Errorf(core.CodeUnauthorized, "no authentication is configured")
 }
 
-// authenticate asks who sent a request. It is the only place that does: the identity
-// travels in the context from here on, and nothing behind looks at headers for it.
+// authenticate determines the sender of a request. It is the only place that does: from
+// here on the identity is in the context, and no later code reads headers for it.
 func (a *api) authenticate(r *http.Request) (core.Identity, error) {
 	id, err := a.options.Authenticate(r)
 	if err != nil {
-		if core.CodeOf(err) == core.CodeInternal { // it has no code of its own
+		if core.CodeOf(err) == core.CodeInternal { // it has no specific code
 			err = core.Errorf(core.CodeUnauthorized, "%w", err)
 		}
 		return id, err

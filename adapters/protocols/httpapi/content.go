@@ -7,8 +7,8 @@ import (
 	"github.com/reveille-run/reveille/core/strict"
 )
 
-// messages are the input's as the core has them. What their values must be is checked with
-// the submission.
+// messages are the input's messages in the form of package core. Their values are checked
+// with the submission.
 func messages(said []inputMessage) []core.Message {
 	all := make([]core.Message, 0, len(said))
 	for _, m := range said {

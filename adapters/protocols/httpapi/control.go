@@ -74,8 +74,9 @@ func (a *api) interruptWith(w http.ResponseWriter, r *http.Request, id core.Iden
 	return nil
 }
 
-// activeRun is the thread's open run, with the tickets that it waits for. None is no
-// error: a client asks this to find out whether there is something to reconnect to.
+// activeRun is the thread's open run, with the tickets that it waits for. No open run is
+// not an error: a client asks this to find out whether there is something to reconnect
+// to.
 func (a *api) activeRun(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	thread, err := protocol.Thread(r)
 	if err != nil {
@@ -111,8 +112,8 @@ func (a *api) retryRun(w http.ResponseWriter, r *http.Request, id core.Identity)
 	return nil
 }
 
-// postInputs gives a run more to read: its inbox while it is open, else a run of its
-// own behind it, which run_id names.
+// postInputs gives a run more input: its inbox while it is open, otherwise a separate run
+// after it, which run_id names.
 func (a *api) postInputs(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	runID, err := runOf(r)
 	if err != nil {
@@ -128,7 +129,7 @@ func (a *api) postInputs(w http.ResponseWriter, r *http.Request, id core.Identit
 	}
 	got, err := a.Host.SubmitTo(r.Context(), id, runID, s)
 	if err != nil {
-		return err // which says whether it is the run or the agent that does not exist
+		return err // which reports whether the run or the agent does not exist
 	}
 	protocol.JSON(w, http.StatusAccepted, accepted("inputs_accepted", got))
 	return nil

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// What pages of other origins may send and read, besides what every page may.
-// template.yaml says the same to the front ends that speak CORS themselves.
+// The requests and responses that pages of other origins may use, in addition to those of
+// every page. template.yaml configures the same for the front ends that implement CORS
+// themselves.
 const (
 	corsMethods = "GET, POST, PATCH, DELETE"
 	corsRequest = "authorization, content-type, last-event-id, idempotency-key, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name, " +

@@ -126,11 +126,11 @@ func (e *encoder) envelope(event core.Event) {
 	_, _ = e.buffer.Write(b) // nor this
 }
 
-// Fail implements protocol.Encoder. What ends a stream before its run is an error that no
-// run_finish follows.
+// Fail implements protocol.Encoder. The error that ends a stream before its run is not
+// followed by a run_finish.
 func (e *encoder) Fail(err error) []protocol.Frame {
 	problem := protocol.Public(err)
-	e.last = "" // whoever comes back names the last event of the run
+	e.last = "" // a client that reconnects names the last event of the run
 	e.buffer.Reset()
 	e.frames = e.frames[:0]
 	_ = e.add(core.Event{Type: core.EventError, Time: core.Millis(e.env.Millis()), RunID: e.run, Error: problem.Error, Code: string(problem.Code)}) // strings always encode

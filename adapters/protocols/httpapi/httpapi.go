@@ -65,7 +65,7 @@ func New(host protocol.Host, o *Options) http.Handler {
 	return protocol.Bound(a)
 }
 
-// health says whether the process should be replaced, or cannot serve for now.
+// health reports whether the process should be replaced, or cannot serve for now.
 func (a *api) health(w http.ResponseWriter, r *http.Request) {
 	if err := a.Host.Healthy(); err != nil {
 		protocol.JSON(w, http.StatusServiceUnavailable, health{Status: "unhealthy", Reason: err.Error()})
@@ -79,13 +79,13 @@ func (a *api) health(w http.ResponseWriter, r *http.Request) {
 	protocol.JSON(w, http.StatusOK, health{Status: "healthy"})
 }
 
-// live says that the process answers, and nothing else.
+// live reports that the process responds, and nothing else.
 func (a *api) live(w http.ResponseWriter, _ *http.Request) {
 	protocol.JSON(w, http.StatusOK, health{Status: "alive"})
 }
 
-// readiness remembers an answer for a second: whoever asks is nobody in particular, and
-// must not cost the store a read with each request.
+// readiness remembers a result for a second: requests are not authenticated, and must not
+// cost a read of the store each.
 type readiness struct {
 	mu   sync.Mutex // also while the store is asked: others wait for the same answer
 	at   time.Time

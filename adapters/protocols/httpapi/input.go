@@ -42,8 +42,7 @@ func (a *api) taken(r *http.Request, id core.Identity, b *submitted, thread stri
 	return s, nil
 }
 
-// submission is what the input says, without its thread. A message that it takes back to
-// may stand for messages.
+// submission is the input without its thread. A message to retake may replace messages.
 func (b *said) submission(r *http.Request, retake *mailbox.Retake) (s mailbox.Submission, err error) {
 	if b.Messages == nil && retake == nil {
 		return s, core.Errorf(core.CodeInvalid, "messages is required")
@@ -59,7 +58,7 @@ func (b *said) submission(r *http.Request, retake *mailbox.Retake) (s mailbox.Su
 	return s, setKey(r, &s)
 }
 
-// queue says when the run comes to its turn.
+// queue sets when the run starts.
 func (q queueing) queue(s *mailbox.Submission) {
 	s.Opening.Priority, s.Opening.AvailableAt, s.Opening.Delay = q.Priority, q.AvailableAt, time.Duration(q.DelayMS)*time.Millisecond
 }
@@ -67,13 +66,13 @@ func (q queueing) queue(s *mailbox.Submission) {
 // setKey sets the key that makes the request safe to send again.
 func setKey(r *http.Request, s *mailbox.Submission) error {
 	key, err := protocol.IdempotencyKey(r)
-	if key != "" { // other protocols have keys of their own on the same threads
+	if key != "" { // other protocols have separate keys on the same threads
 		s.Key.Value = "http:" + key
 	}
 	return err
 }
 
-// retake is the message that the input takes back to; nil: none.
+// retake is the message that the input repeats or replaces; may be nil.
 func (b *submitted) retake() (*mailbox.Retake, error) {
 	from, replaced, says := b.RegenerateFrom, b.ReplaceMessage, b.Messages != nil
 	switch {
@@ -91,8 +90,8 @@ func (b *submitted) retake() (*mailbox.Retake, error) {
 	return nil, nil
 }
 
-// unknown makes the refusal of a submission say what does not exist: the thread, or in
-// it the message that is named. A thread of another's is like none.
+// unknown adds to the refusal of a submission the object that does not exist: the thread,
+// or the named message in it. A thread of another user looks like a missing one.
 func unknown(err error, s mailbox.Submission) error {
 	if s.Opening.Retake != nil {
 		return protocol.Hide(err, "message", core.Excerpt(s.Opening.Retake.Message), "of thread", s.Thread.Thread)

@@ -22,14 +22,14 @@ const (
 // errMediaType becomes a 415, as [protocol.ErrForm] does: no code of the table has it.
 var errMediaType = core.Errorf(core.CodeUnsupported, "content type of a body must be application/json")
 
-// errSlowBody becomes a 408, which no code of the table stands for: the
-// transport's deadline of the body is over.
+// errSlowBody becomes a 408, for which the table has no code: the transport's deadline of
+// the body is over.
 var errSlowBody = core.Errorf(core.CodeInvalid, "the body of the request did not arrive in time")
 
-// limit reads the body of a request within the limits and puts it back, so
-// that mounted handlers are behind them too. It reads all of it before any decoder
-// does: what is refused for its size, its bytes or its depth costs no parsing, and
-// a deep body no stack.
+// limit reads the body of a request within the limits and replaces it, so that the limits
+// hold for mounted handlers, too. It reads all of it before any decoder does: a body that
+// is refused for its size, its bytes or its depth costs no parsing, and a deep body no
+// stack.
 func limit(w http.ResponseWriter, r *http.Request) error {
 	if protocol.Form(r) {
 		return protocol.ErrForm
@@ -64,8 +64,8 @@ type whole struct {
 	left func() error // not nil: its client is gone
 }
 
-// Read implements io.Reader. It has no more for the decoder of a mounted handler as soon as
-// the client is gone: nothing is decoded for nobody.
+// Read implements io.Reader. As soon as the client is gone, it returns no more data to
+// the decoder of a mounted handler.
 func (b *whole) Read(p []byte) (int, error) {
 	if err := b.left(); err != nil {
 		return 0, err
@@ -78,7 +78,7 @@ func (*whole) Close() error { return nil }
 
 // isJSON reports whether a media type is JSON.
 func isJSON(contentType string) bool {
-	if contentType == "application/json" { // what nearly everybody sends costs nothing
+	if contentType == "application/json" { // the usual value is not parsed
 		return true
 	}
 	kind, _, err := mime.ParseMediaType(contentType)

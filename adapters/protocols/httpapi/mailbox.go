@@ -49,9 +49,9 @@ type pushed struct {
 	ThreadID   string  `json:"thread_id"`
 }
 
-// postMailbox queues input that is no conversation's: any JSON, for programs that have
-// an event and no message. What an object calls its text is what the person is taken
-// to have said, else it is the JSON itself.
+// postMailbox queues input that does not come from a conversation: any JSON, for programs
+// that have an event and no message. If it is an object with a text, the user's message
+// is that text, otherwise it is the JSON itself.
 func (a *api) postMailbox(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	thread, err := protocol.Thread(r)
 	if err != nil {
@@ -111,8 +111,8 @@ func (a *api) deleteInput(w http.ResponseWriter, r *http.Request, id core.Identi
 	return nil
 }
 
-// inputOf returns the thread and the input that the path names. What is no dispatch's
-// id is the id of none.
+// inputOf returns the thread and the input that the path names. A malformed id is treated
+// as the id of no dispatch.
 func inputOf(r *http.Request) (thread string, input core.ID, err error) {
 	if thread, err = protocol.Thread(r); err != nil {
 		return "", input, err

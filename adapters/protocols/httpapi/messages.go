@@ -18,8 +18,8 @@ type page struct {
 	Limit      int            `json:"limit"`       // the requested limit, clamped to 1 to 200; default 50
 }
 
-// postMessages queues input. It never streams, whatever the client accepts: the 202
-// says that the input is durable, and which run will read it.
+// postMessages queues input. It never streams, even if the client accepts streams: the
+// 202 confirms that the input is durable, and names the run that will read it.
 func (a *api) postMessages(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	var b submission
 	if err := decode(r, &b); err != nil {
@@ -98,8 +98,8 @@ func messageQuery(raw string) (q host.MessageQuery, err error) {
 	return q, nil
 }
 
-// messagesOf is what cursors of a query begin with: one of another order or run is none of
-// its own.
+// messagesOf is the start of the cursors of a query: a cursor of another order or run
+// does not belong to it.
 func messagesOf(q host.MessageQuery) string {
 	kind := messagesCursor
 	if q.Descending {

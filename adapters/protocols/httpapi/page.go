@@ -12,9 +12,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// What cursors begin with keeps those of other routes, and numbers made up by
-// clients, out: what a cursor says may then change without a client that depends on
-// it.
+// The starts of cursors exclude those of other routes, and numbers that clients invent.
+// So the form of a cursor may change without breaking a client.
 const (
 	messagesCursor  = "messages:"
 	approvalsCursor = "approvals:"
@@ -26,8 +25,8 @@ const (
 	eventsCursor    = "events:"
 )
 
-// pageQuery reads limit, 0 when there is none, and cursor strictly: a misspelt
-// cursor that was passed over would show the first page again, for ever.
+// pageQuery reads limit, 0 if it is absent, and cursor strictly: a misspelt cursor that
+// was ignored would return the first page again, for ever.
 func pageQuery(raw string) (limit int, cursor *string, err error) {
 	limit, cursor, _, err = filteredQuery(raw)
 	return limit, cursor, err
@@ -50,8 +49,8 @@ func filteredQuery(raw string, filters ...string) (limit int, cursor *string, va
 	return limit, cursor, values, nil
 }
 
-// Bounds of a page's limit. A limit beyond them is clamped, and the page says to what: a
-// client that asks for 1,000 goes on by the cursor, as it would after 200.
+// Bounds of a page's limit. A limit beyond them is clamped, and the page has the clamped
+// limit: a client that asks for 1,000 continues by the cursor, as it would after 200.
 const (
 	leastLimit = 1
 	mostLimit  = 200
@@ -67,7 +66,7 @@ func clamped(text string) (int, error) {
 	return int(min(max(n, leastLimit), mostLimit)), nil
 }
 
-// shown is the limit that a page says that it has; 0: none was asked for.
+// shown is the limit that a page reports; limit is 0 if the request has none.
 func shown(limit int) int { return cmp.Or(limit, usualLimit) }
 
 // query reads parameters strictly: one that is misspelt is not passed over.
@@ -115,8 +114,8 @@ func cursorOf(kind, next string) *string {
 	return &cursor
 }
 
-// placeOf returns the place that a cursor of a kind says; empty: there is no cursor. What
-// the place means, the host knows.
+// placeOf returns the place in a cursor of a kind; empty: there is no cursor. The host
+// interprets the place.
 func placeOf(kind string, cursor *string) (string, error) {
 	if cursor == nil {
 		return "", nil

@@ -60,9 +60,9 @@ func (t readers) wait(ctx context.Context, e *env.Env) error {
 	}
 }
 
-// reads reports whether a request only reads, and what it gets is no stream: a stream may
-// be silent for long before its first byte. Health costs nothing, and must be told when
-// all turns are taken: else the process would be replaced.
+// reads reports whether a request only reads, without a stream: a stream may be silent
+// for long before its first byte. Health costs nothing, and must respond even if all
+// turns are taken: otherwise the process would be replaced.
 func reads(r *http.Request) bool {
 	if r.URL.Path == "/health" || r.URL.Path == "/health/live" {
 		return false

@@ -9,16 +9,15 @@ import (
 )
 
 // response holds back refusals that are not JSON (those of http.ServeMux and of
-// libraries) and makes them so. Everything else passes through.
-//
-// It has no lock: a stream's loop writes to it from a goroutine of its own, but the
-// handler does not touch it meanwhile, and finish comes when the loop has ended.
+// libraries) and converts them. Everything else passes through. It has no lock: a
+// stream's loop writes to it from a separate goroutine, but the handler does not use it
+// during that time, and finish is called when the loop has ended.
 type response struct {
 	http.ResponseWriter
 	sent   bool   // the header is out
 	status int    // of a refusal that is held back; 0: none
 	text   []byte // its body
-	// prepared is called before the first byte of a body leaves; nil: nobody waits for that.
+	// prepared is called before the first byte of a body leaves; may be nil.
 	prepared func()
 }
 

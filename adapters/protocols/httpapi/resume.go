@@ -8,7 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core/host"
 )
 
-// lastEvent is the query parameter that stands for the header Last-Event-ID, for clients
+// lastEvent is the query parameter for the value of the header Last-Event-ID, for clients
 // that may not set the header in a page of another origin, such as event-source-polyfill.
 const lastEvent = "lastEventId"
 

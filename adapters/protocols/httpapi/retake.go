@@ -7,8 +7,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// continueRun goes on with a run that ended with an error. It never streams: the 202
-// says which run goes on, and where its stream is.
+// continueRun continues a run that ended with an error. It never streams: the 202 names
+// the new run, and the address of its stream.
 func (a *api) continueRun(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	runID, err := runOf(r)
 	if err != nil {

@@ -33,15 +33,15 @@ type route struct {
 	Empty bool // Body may be missing
 	// Answers are its successes.
 	Answers []answer
-	// Refuses are the codes of its own refusals. Those that every route has are not
-	// among them: [common].
+	// Refuses are the codes of the route's specific refusals. Those of every route are
+	// not among them: [common].
 	Refuses []core.Code
 
 	serve func(*api, http.ResponseWriter, *http.Request, core.Identity) error
 	plain func(*api, http.ResponseWriter, *http.Request) // instead of serve, of an open route
 }
 
-// answer is a response that is no refusal.
+// answer is a response that is not a refusal.
 type answer struct {
 	Status int
 	Text   string // when, if not always
@@ -56,8 +56,8 @@ type refusal struct {
 	Code   core.Code
 }
 
-// common are the refusals that every route has which asks who sends a request: those of
-// whoever says so, of the limits of bodies, and of what is out of order.
+// common are the refusals of every route that authenticates: those of authentication, of
+// the limits of bodies, and of failures.
 func common() []refusal {
 	return []refusal{
 		{http.StatusBadRequest, core.CodeInvalid},
@@ -71,8 +71,8 @@ func common() []refusal {
 	}
 }
 
-// openapi is the document. Who asks is known: routes are no secret, but a stranger
-// learns nothing here.
+// openapi is the document. The caller is authenticated: routes are public knowledge, but
+// a stranger learns nothing here.
 func (a *api) openapi(w http.ResponseWriter, _ *http.Request, _ core.Identity) error {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -80,10 +80,11 @@ func (a *api) openapi(w http.ResponseWriter, _ *http.Request, _ core.Identity) e
 	return nil
 }
 
-// route returns what finds the route or the mount of a request: both are behind serve, so
-// that identity and limits hold for mounts, too. Forty routes take a thirtieth of a
-// function's start, and most requests are a protocol's: as long as all mounts lie apart
-// from the routes, the routes are made when a request is for no mount.
+// route returns the function that finds the route or the mount of a request: both come
+// after serve, so that identity and limits hold for mounts, too. Forty routes take a
+// thirtieth of a function's start, and most requests are a protocol's: while all mounts
+// are separate from the routes, the routes are made at the first request that is for no
+// mount.
 func (a *api) route() http.Handler {
 	mounts, routes := http.NewServeMux(), allRoutes()
 	for pattern, handler := range a.options.Mounts {

@@ -9,10 +9,10 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
-// postRun starts a run and streams it. Behind a door that cannot stream it queues the
-// run, and says where its stream is. Sent again with its Idempotency-Key and a
-// Last-Event-ID, as @microsoft/fetch-event-source does after a lost connection, it
-// streams the first request's run after that event.
+// postRun starts a run and streams it. On a transport without streaming it queues the
+// run, and returns the address of its stream. If the request is repeated with its
+// Idempotency-Key and a Last-Event-ID, as @microsoft/fetch-event-source does after a lost
+// connection, it streams the first request's run after that event.
 func (a *api) postRun(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	var b newRun
 	if err := decode(r, &b); err != nil {
@@ -71,9 +71,9 @@ func (a *api) cancelRun(w http.ResponseWriter, r *http.Request, id core.Identity
 	return nil
 }
 
-// followRun streams a run from its first event, or from behind the one that the client
-// had last. Nothing of the stream is kept between two connections: the replay comes to
-// the same positions, and resume drops what lies before the client's.
+// followRun streams a run from its first event, or from the event after the client's last
+// one. Nothing of the stream is kept between two connections: the replay has the same
+// positions, and resume drops the events that the client has.
 func (a *api) followRun(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	runID, err := runOf(r)
 	if err != nil {
@@ -95,7 +95,7 @@ func (a *api) followRun(w http.ResponseWriter, r *http.Request, id core.Identity
 	})
 }
 
-// runOf returns the run that the path names. What is no run's id is the id of no
+// runOf returns the run that the path names. A malformed id is treated as the id of no
 // run.
 func runOf(r *http.Request) (core.ID, error) {
 	id, err := core.ParseID(r.PathValue("run"))

@@ -9,9 +9,10 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 )
 
-// ServeHTTP implements http.Handler. It is the one place where a request fails: what
-// serve returns, or panics with, becomes a refusal here, if the response has not begun.
-// Handlers run concurrently; what is one request's lies in response and the context.
+// ServeHTTP implements http.Handler. It is the only place where a request fails: if serve
+// returns an error, or panics, before the response has started, it becomes a refusal
+// here. Handlers run concurrently; the state of one request is in response and the
+// context.
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := &response{ResponseWriter: w}
 	err := env.Protect(func() error { return a.serve(out, r) })
@@ -21,7 +22,8 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case aborted(err):
 		panic(http.ErrAbortHandler)
 	case out.sent:
-		// A cut connection is the only way left to say that the response is not whole.
+		// Closing the connection is the only remaining way to report that the response is
+		// incomplete.
 		protocol.Log(a.Log, err)
 		panic(http.ErrAbortHandler)
 	default:
@@ -58,7 +60,8 @@ func (a *api) serve(w *response, r *http.Request) error {
 	case err != nil:
 		return err
 	}
-	// Behind the body, which may be slow to arrive: who waits for it takes no turn.
+	// After the body, which may arrive slowly: a request that waits for its body takes no
+	// turn.
 	if reads(r) {
 		leave, err := a.readers.enter(r.Context(), a.Env)
 		if err == errReading {

@@ -66,7 +66,7 @@ type threadSummaries struct {
 	Limit      int             `json:"limit"`       // the requested limit, clamped to 1 to 200; default 50
 }
 
-// getThreads lists threads without what summaries have besides.
+// getThreads lists threads without the additional fields of summaries.
 func (a *api) getThreads(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	got, limit, err := a.threads(r, id)
 	if err != nil {
@@ -127,8 +127,8 @@ func (a *api) getThread(w http.ResponseWriter, r *http.Request, id core.Identity
 	return nil
 }
 
-// postThread makes a thread that nothing was said on yet. What is said to one that does
-// not exist makes it as well: this is for a title, or for an id before the first message.
+// postThread makes a thread without messages. A message to a thread that does not exist
+// makes it as well: this route is for a title, or for an id before the first message.
 func (a *api) postThread(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	var b making
 	if err := decodeOptional(r, &b); err != nil {
@@ -156,7 +156,7 @@ func (a *api) postThread(w http.ResponseWriter, r *http.Request, id core.Identit
 	return nil
 }
 
-// patchThread changes what is said of a thread.
+// patchThread changes the description of a thread.
 func (a *api) patchThread(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	thread, err := protocol.Thread(r)
 	if err != nil {
@@ -178,7 +178,7 @@ func (a *api) patchThread(w http.ResponseWriter, r *http.Request, id core.Identi
 	return nil
 }
 
-// deleteThread returns when the thread is a tombstone. What it had is erased later.
+// deleteThread returns when the thread is a tombstone. Its contents are erased later.
 func (a *api) deleteThread(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	thread, err := protocol.Thread(r)
 	if err != nil {

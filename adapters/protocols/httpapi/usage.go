@@ -65,8 +65,8 @@ type usedTokens struct {
 	Reasoning  int `json:"reasoning"`
 }
 
-// getUsage reports what the caller has used; of who comes without a user, or is one of
-// UsageReaders, what everybody of the tenant has.
+// getUsage reports the caller's usage. For a caller without a user, and for one of
+// UsageReaders, it reports the usage of all users of the tenant.
 func (a *api) getUsage(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	q, asCSV, err := usageQuery(r)
 	if err != nil {

@@ -80,7 +80,8 @@ func (s *schemas) of(t reflect.Type) (*jsonschema.Schema, error) {
 	return jsonschema.ForType(t, nil)
 }
 
-// content is what is said: a text, or blocks, one of which at least is a file or not blank.
+// content is the content of a message: a text, or blocks, at least one of which is a file
+// or not blank.
 func (s *schemas) content(t reflect.Type) (*jsonschema.Schema, error) {
 	block, err := s.component(t.Elem())
 	if err != nil {
@@ -157,7 +158,7 @@ func sentence(text string) string {
 	return exported(text)
 }
 
-// property is a field as it stands in JSON.
+// property is a field in JSON.
 type property struct {
 	name     string
 	optional bool
@@ -256,7 +257,7 @@ func narrow(s *jsonschema.Schema, tag string) error {
 			}
 		case "also":
 			s.Description, err = strings.TrimSpace(s.Description+" Also accepted as "+value+"."), nil
-		case "null": // the type says so
+		case "null": // the type expresses it
 			err = nil
 		case "pattern":
 			s.Pattern, err = value, nil
