@@ -7,7 +7,7 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
-// What requests may have. Bodies are decoded into these types, and the document is made of
+// The types of requests. Bodies are decoded into these types, and the document is made of
 // them, so that each is described once.
 //
 // A field without omitempty is required. The tag "strict" is package strict's: other names

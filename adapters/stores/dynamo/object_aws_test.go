@@ -155,8 +155,8 @@ func TestWhatIsAnObject(t *testing.T) {
 	}
 	for name, lie := range map[string]func([]byte, bool) ([]byte, bool){
 		"is missing":      func([]byte, bool) ([]byte, bool) { return nil, false },
-		"has other bytes": func(content []byte, ok bool) ([]byte, bool) { content[7]++; return content, ok },
-		", 32768 of them": func(content []byte, ok bool) ([]byte, bool) { return content[1:], ok },
+		"differs":         func(content []byte, ok bool) ([]byte, bool) { content[7]++; return content, ok },
+		"has 32768 bytes": func(content []byte, ok bool) ([]byte, bool) { return content[1:], ok },
 	} {
 		objects.lie = lie
 		if _, _, err := s.Get(ctx, key, large.Name); !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), name) {

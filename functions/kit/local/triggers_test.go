@@ -189,7 +189,7 @@ func TestEventsThatAreRefused(t *testing.T) {
 		{"another signature", "issues", hook, with("X-Hub-Signature-256", "sha256="+strings.Repeat("0", 64)), 401, `{"error":"the request has no valid signature of scheme github","code":"unauthorized"}`},
 		{"another body", "issues", append(bytes.Clone(hook), ' '), signed, 401, `{"error":"the request has no valid signature of scheme github","code":"unauthorized"}`},
 		{"an event the filter does not want", "issues", hook, with("X-GitHub-Event", "push"), 202, `{"status":"ignored","runs":[]}`},
-		{"another source's event", "uploads", event, plain, 400, `{"error":"the event is of source eventbridge, trigger uploads takes s3","code":"invalid"}`},
+		{"another source's event", "uploads", event, plain, 400, `{"error":"the event is of source eventbridge, trigger uploads accepts s3","code":"invalid"}`},
 		{"another trigger's moment", "report", []byte(`{"trigger":"weekly","time":"2026-11-23T07:00:00Z"}`), plain, 400, `{"error":"the event is for trigger weekly, not for report","code":"invalid"}`},
 		{"no event", "orders", []byte(`{"a":1}`), plain, 400, `{"error":"the event has the keys a, known are an EventBridge event (version, id, detail-type, source, detail), Records of aws:s3, aws:sns, aws:sqs or aws:dynamodb, and {\"trigger\", \"time\"} of a schedule","code":"invalid"}`},
 		{"an event without what the prompt needs", "orders", []byte(`{"version":"0","id":"1","detail-type":"Order placed","source":"shop.orders","detail":{"customer":"c","total":100}}`), plain, 400,
