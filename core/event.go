@@ -95,8 +95,8 @@ type Event struct {
 	// Sequence is the number of the event in the listener's stream, from 1. The same event
 	// may have another number in another stream.
 	Sequence uint64 `json:"sequence,omitempty"`
-	// Time is the time of the event in milliseconds. A placed event has the time of its
-	// record in every stream. The exception is a live delta, with the time of its sending.
+	// Time is the time of the event in RFC 3339. A placed event has the time of its record
+	// in every stream. The exception is a live delta, with the time of its sending.
 	Time  Millis `json:"time,omitzero"`
 	RunID ID     `json:"run_id,omitzero"` // the run
 	Step  int    `json:"step,omitempty"`  // the number of the step, from 1
