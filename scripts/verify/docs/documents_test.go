@@ -14,10 +14,6 @@ import (
 
 const root = "../../.."
 
-// unfinished says that the manual is being taken out of README.md, which is checked when
-// that is done.
-const unfinished = true
-
 // files are the files of this repository, tracked or new, by their paths with slashes.
 var files = sync.OnceValues(func() ([]string, error) {
 	command := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard")
@@ -96,15 +92,12 @@ func TestDocumentsAreShort(t *testing.T) {
 		case lines[name] > 0:
 			most = lines[name]
 		}
-		if unfinished && name == "README.md" {
-			continue
-		}
 		if n := strings.Count(withoutGenerated(read(t, name)), "\n"); n > most {
 			t.Errorf("%s has %d lines, at most %d are allowed: move a part to a document of its own", name, n, most)
 		}
 	}
 	for name := range lines {
-		if _, err := os.Stat(filepath.Join(root, name)); err != nil && !unfinished {
+		if _, err := os.Stat(filepath.Join(root, name)); err != nil {
 			t.Error(err)
 		}
 	}
