@@ -9,6 +9,6 @@
 //
 //	go test ./scripts/verify/house -run Structure -update
 //
-// writes the new one. Samples of Go in doc comments and *.md compile: testdata/samples.txt
+// writes the new one. Samples of Go in doc comments compile: testdata/samples.txt
 // declares what they name of the reader's own. All figures: go test ./scripts/verify/house -run Figures -v
 package house

@@ -8,7 +8,6 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -18,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Samples are the blocks of Go in the documents: the indented ones of doc comments of every
-// package that can be imported, and those of *.md that are fenced as go. Each compiles:
+// Samples are the indented blocks of Go in the doc comments of every package that can be
+// imported. Blocks of *.md are pieces of tested files instead. Each sample compiles:
 //
 //   - What it names of packages is imported. A name that two packages have is the one that
 //     is nearest: of this module before others, of the sample's own folder before all.
@@ -114,33 +113,12 @@ func docs(file *ast.File) (all []*ast.CommentGroup) {
 	return all
 }
 
-// manualSamples are the samples of the documents beside the folders. A program of another
-// module is none: TestTheReadmesModuleBuilds builds it.
-func manualSamples(t *testing.T) (found []sample) {
-	t.Helper()
-	list := exec.Command("git", "ls-files", "*.md")
-	list.Dir = root(t)
-	out, err := list.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range strings.Fields(string(out)) {
-		text := read(t, path)
-		for _, m := range regexp.MustCompile("(?ms)^```go\n(.*?)^```").FindAllStringSubmatchIndex(text, -1) {
-			if code := text[m[2]:m[3]]; !strings.Contains(code, `"example.com/`) {
-				found = append(found, sample{filepath.Dir(path), fmt.Sprintf("%s:%d", path, 1+strings.Count(text[:m[2]], "\n")), code})
-			}
-		}
-	}
-	return found
-}
-
 func TestSamplesCompile(t *testing.T) {
 	all := list(t, "-export", "-deps", "./core/...", "./adapters/...", "./functions/...")
 	c := newCompiler(all, read(t, "scripts/verify/house/testdata/samples.txt"))
-	found := append(docSamples(t, all), manualSamples(t)...)
-	if len(found) < 30 {
-		t.Errorf("found %d samples, want 30 at least: are they looked for where they are?", len(found))
+	found := docSamples(t, all)
+	if len(found) < 25 {
+		t.Errorf("found %d samples, want 25 at least: are they looked for where they are?", len(found))
 	}
 	for _, s := range found {
 		for _, err := range c.check(s) {
