@@ -38,7 +38,7 @@ function AgentView({ id }: { id: string }) {
   return (
     <>
       <section aria-label={`Agent ${id}`}>
-        <p>{agent.description ?? 'It has no description.'}</p>
+        <p>{agent.description ?? 'No description.'}</p>
         <dl class="facts">
           <dt>Model</dt><dd>{agent.model}</dd>
           {agent.plugins.length > 0 && <><dt>Plugins</dt><dd>{agent.plugins.join(', ')}</dd></>}
@@ -49,7 +49,7 @@ function AgentView({ id }: { id: string }) {
         <p><a class="button" href={address({ agent: id })}>Talk to it</a></p>
       </section>
       <h2>Tools</h2>
-      {agent.tools.length === 0 && <p class="meta">It has no tools.</p>}
+      {agent.tools.length === 0 && <p class="meta">No tools.</p>}
       {agent.tools.map((t) => <ToolView key={t.name} agent={agent} tool={t} />)}
     </>
   );
@@ -74,10 +74,10 @@ function ToolView({ agent, tool }: { agent: AgentDetail; tool: AgentTool }) {
   return (
     <details class="tool">
       <summary>
-        <span class="call-name">{tool.name}</span> <span class="call-line">{tool.description}</span> {tool.client && <span class="meta">the client runs it</span>}
+        <span class="call-name">{tool.name}</span> <span class="call-line">{tool.description}</span> {tool.client && <span class="meta">runs in the client</span>}
       </summary>
       <SchemaForm schema={tool.parameters} verb="Ask for this call" busy={busy} onSubmit={(v) => void ask(v)} onChange={(v) => setSaid(`call: ${tool.name} ${JSON.stringify(v)}`)} />
-      <p class="meta">It says this to the agent on a new thread; the scripted model makes the call of it: <code>{said}</code> <Copy text={said} label="Copy the message" /></p>
+      <p class="meta">This sends the agent a message on a new thread, which the scripted model turns into the call: <code>{said}</code> <Copy text={said} label="Copy the message" /></p>
       {problem !== undefined && <Problem error={problem} />}
       <details>
         <summary>Schema</summary>

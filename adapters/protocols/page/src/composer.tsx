@@ -73,18 +73,18 @@ export function Composer({ conversation, agent, onSaid }: Properties) {
           {files.value.map((b, i) => (
             <li key={i}>
               <FileView block={b} />
-              <button type="button" class="small" aria-label={`Take ${b.filename} out`} onClick={() => (files.value = files.value.filter((other) => other !== b))}><Icon name="cross" /></button>
+              <button type="button" class="small" aria-label={`Remove ${b.filename}`} onClick={() => (files.value = files.value.filter((other) => other !== b))}><Icon name="cross" /></button>
             </li>
           ))}
         </ul>
       )}
       <div class="composer-box">
         <textarea
-          ref={field} id="composer" rows={1} aria-label="Message" placeholder={waits ? 'Say something instead of answering…' : busy ? 'Say more…' : 'Say something…'} value={draft.value}
+          ref={field} id="composer" rows={1} aria-label="Message" placeholder={waits ? 'Send a message instead of deciding…' : busy ? 'Send another message…' : 'Send a message…'} value={draft.value}
           onInput={(e) => (draft.value = e.currentTarget.value)}
           onKeyDown={(e) => e.key === 'Enter' && !e.shiftKey && !e.isComposing && (e.preventDefault(), send())}
         />
-        <label class="attach icon-button" title="Add files; dropping them here does so too">
+        <label class="attach icon-button" title="Add files, or drop them here">
           <Icon name="clip" />
           <span class="hidden">Add files</span>
           <input type="file" class="hidden" multiple onChange={(e) => (void take(e.currentTarget.files), (e.currentTarget.value = ''))} />

@@ -40,7 +40,7 @@ export function SchemaForm({ schema, verb, busy, onSubmit, onChange, initial }: 
       {(fields ?? [['', schema ?? {}] as [string, Schema]]).map(([name, s]) => (
         <Field key={name} name={name} schema={s} required={!fields || required.has(name)} text={texts[name] ?? ''} wrong={wrong[name]} onChange={(text) => change(name, text)} />
       ))}
-      {fields?.length === 0 && <p class="meta">It takes no arguments.</p>}
+      {fields?.length === 0 && <p class="meta">No arguments.</p>}
       <div class="actions">
         <button type="submit" class="primary" disabled={busy}>{verb}</button>
       </div>
@@ -63,7 +63,7 @@ function readObject(fields: [string, Schema][], required: Set<string>, texts: Re
   for (const [name, s] of fields) {
     const text = texts[name] ?? '';
     if (text === '' && kind(s) !== 'string') {
-      if (required.has(name)) wrong[name] = 'It is required.';
+      if (required.has(name)) wrong[name] = 'A value is required.';
       continue;
     }
     if (text === '' && !required.has(name)) continue;
@@ -88,7 +88,7 @@ function readOne(s: Schema, text: string): Got {
     if ((kind(s) === 'number' || kind(s) === 'integer') && typeof value !== 'number') return { wrong: { '': 'It must be a number.' } };
     return { value };
   } catch {
-    return { wrong: { '': plain(s) ? 'It must be a number.' : 'It is no JSON.' } };
+    return { wrong: { '': plain(s) ? 'It must be a number.' : 'This is not valid JSON.' } };
   }
 }
 

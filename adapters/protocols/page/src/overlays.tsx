@@ -16,11 +16,11 @@ export function Help() {
           {help.map(([keys, what]) => <tr key={keys}><th scope="row"><kbd>{keys}</kbd></th><td>{what}</td></tr>)}
         </tbody>
       </table>
-      <label class="inline"><input type="checkbox" checked={letters.value} onChange={(e) => switchLetters(e.currentTarget.checked)} /> single letters do something</label>
+      <label class="inline"><input type="checkbox" checked={letters.value} onChange={(e) => switchLetters(e.currentTarget.checked)} /> use single letters as keys</label>
       <label class="inline">
-        Colours{' '}
+        Colors{' '}
         <select value={theme.value} onChange={(e) => setTheme(e.currentTarget.value as Theme)}>
-          <option value="auto">as the system</option>
+          <option value="auto">like the system</option>
           <option value="light">light</option>
           <option value="dark">dark</option>
         </select>
@@ -44,7 +44,7 @@ function choices(): Choice[] {
     { name: 'Agents', about: 'g a', act: to(address({ view: 'agents' })) },
     { name: 'Keys', about: '?', act: () => (overlay.value = 'help') },
     { name: 'Show or hide the run', about: '', act: toggleDetails },
-    ...(['light', 'dark', 'auto'] as Theme[]).map((t) => ({ name: `Colours: ${t === 'auto' ? 'as the system' : t}`, about: '', act: () => setTheme(t) })),
+    ...(['light', 'dark', 'auto'] as Theme[]).map((t) => ({ name: `Colors: ${t === 'auto' ? 'like the system' : t}`, about: '', act: () => setTheme(t) })),
     ...(agents.value ?? []).map((a) => ({ name: `Agent ${a.id}`, about: a.description ?? '', act: to(address({ view: 'agents', agent: a.id })) })),
     ...(threads.items.value ?? []).map((t) => ({ name: nameOf(t), about: 'thread', act: to(address({ thread: t.thread_id })) })),
   ];
@@ -95,7 +95,7 @@ export function Locked() {
   return (
     <form class="locked" onSubmit={(e) => (e.preventDefault(), unlock(text))}>
       <label>
-        {token ? 'The host refuses the token. Another one' : 'The host requires a token'}
+        {token ? 'The host refused the token. Enter another one' : 'The host requires a token'}
         <input type="password" autocomplete="off" value={text} onInput={(e) => setText(e.currentTarget.value)} />
       </label>
       <button type="submit" class="primary" disabled={!text.trim()}>Use it</button>

@@ -126,7 +126,7 @@ function Selected({ row, record }: { row: Row; record: RunRecord }) {
         <dt>Time</dt><dd>{duration(Math.max(0, row.to - row.from))}</dd>
         {row.waits && <><dt>Waited</dt><dd>{duration(row.waits[1] - row.waits[0])}{c?.answered && `, then ${c.answered === 'resume' ? 'approved' : 'denied'}`}</dd></>}
         {row.level === 1 && <><dt>Run</dt><dd><code>{record.id}</code></dd></>}
-        {row.about && <><dt>{row.level === 1 ? 'In all' : 'Tokens'}</dt><dd>{row.about}</dd></>}
+        {row.about && <><dt>{row.level === 1 ? 'Total' : 'Tokens'}</dt><dd>{row.about}</dd></>}
         {row.kind === 'model' && s && s.live && s.first > 0 && <><dt>First piece</dt><dd>after {duration(s.first - row.from)}</dd></>}
         {row.kind === 'model' && s?.stop && <><dt>Stopped</dt><dd>{s.stop}</dd></>}
         {row.kind === 'model' && s?.failed && <><dt>Failure</dt><dd>{s.failed}</dd></>}

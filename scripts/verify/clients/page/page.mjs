@@ -426,7 +426,7 @@ const scenarios = {
     await page.reload();
     await page.getByLabel('The host requires a token').fill('wrong');
     await page.getByRole('button', { name: 'Use it' }).click();
-    await page.getByLabel('The host refuses the token').fill('let-me-in');
+    await page.getByLabel('The host refused the token').fill('let-me-in');
     await page.getByRole('button', { name: 'Use it' }).click();
     await page.getByLabel('The host').waitFor({ state: 'detached' });
     await say(page, 'echo: inside');
