@@ -1,6 +1,6 @@
 package core
 
-// ChildEnd is what a parent is told of a child run that is over: the payload of the
+// ChildEnd is the end of a child run, as its parent receives it: the payload of the
 // decision on the ticket that waits for it, or the text of internal input.
 type ChildEnd struct {
 	RunID       ID           `json:"run_id"`

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Code is the stable, machine-readable name of an error. The HTTP API returns
-// it beside the text.
+// Code is the stable, machine-readable name of an error. The HTTP API returns it with the
+// text.
 type Code string
 
 // The codes, with the situation that each is for.
@@ -41,10 +41,9 @@ const (
 	CodeInternal      Code = "internal"           // Any other error. The log has its text.
 )
 
-// Error is an error with a code. Two questions are asked of it, and never its
-// text: errors.Is whether it is, or wraps, one sentinel (a package variable such
-// as thread.ErrFenced; another error of the same code is not it), and [CodeOf]
-// what kind of error it is, whoever made it.
+// Error is an error with a code. Programs never compare its text. They call errors.Is for
+// one sentinel (a package variable such as thread.ErrFenced; another error of the same code
+// is not it), and [CodeOf] for the kind of an error of any package.
 type Error struct {
 	Code    Code
 	Message string

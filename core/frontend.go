@@ -10,17 +10,17 @@ import (
 // Frontend is what the program in front of a person brings to the run that its input
 // opens. It holds for that run: a later one has what came with its own input.
 type Frontend struct {
-	// Tools are offered to the model behind the agent's own. A call of one waits for the
+	// Tools are offered to the model after the agent's own. A call of one waits for the
 	// frontend, which runs it and sends its output as a decision.
 	Tools []FrontendTool `json:"tools,omitempty"`
-	// Context is what the person has before their eyes: the model reads it behind the
-	// agent's system prompt, and no thread stores it as a message.
+	// Context is the content that the person sees: the model reads it after the agent's
+	// system prompt, and no thread stores it as a message.
 	Context []FrontendContext `json:"context,omitempty"`
 	// State is a JSON object: the frontend's copy of the state that it shares with the
 	// thread. When the run starts, each of its members replaces the thread's member of that
 	// name, and other members of the thread's stay. nil: the thread's state stays.
 	State json.RawMessage `json:"state,omitempty"`
-	// Answer is the form of what the run has to come to; nil: as the agent has it.
+	// Answer is the required form of the run's answer; nil: as the agent has it.
 	Answer *AnswerFormat `json:"answer,omitempty"`
 }
 
@@ -37,7 +37,7 @@ type FrontendTool struct {
 	Parameters  json.RawMessage `json:"parameters,omitempty"` // JSON Schema of the arguments, an object; nil: any object
 }
 
-// FrontendContext is one thing that a frontend shows, and what it is.
+// FrontendContext is one thing that a frontend shows, with its description.
 type FrontendContext struct {
 	Description string `json:"description"`
 	Value       string `json:"value"`
@@ -54,8 +54,8 @@ const (
 // errFrontendTooLarge is returned for a [Frontend] of more than 64 KiB.
 var errFrontendTooLarge = Errorf(CodeTooLarge, "frontend is larger than %d bytes", maxFrontend)
 
-// Check validates what came from outside. The names of tools and their schemas are
-// looked at by whoever makes tools of them.
+// Check validates data from outside. The code that makes tools of them checks the names of
+// tools and their schemas.
 func (f *Frontend) Check() error {
 	if f == nil {
 		return nil

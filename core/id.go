@@ -12,9 +12,9 @@ import (
 // env.Env.NewID as a UUIDv7, and written in the canonical UUID form.
 type ID [16]byte
 
-// IsZero reports whether the id is unset. Its receiver is a pointer because
-// encoding/json, which asks it about every field that may be left out, would put
-// a value into memory of its own first.
+// IsZero reports whether the id is unset. Its receiver is a pointer because encoding/json,
+// which calls it for every field that may be omitted, would first copy a value to separate
+// memory.
 func (id *ID) IsZero() bool { return *id == ID{} }
 
 // String returns the canonical lower-case UUID form.
@@ -166,8 +166,8 @@ type WakeUp struct {
 	// Sweep: the sweep sent it. Such a hint never sends itself again, since the
 	// next sweep does.
 	Sweep bool `json:"sweep,omitempty"`
-	// Followed is until when somebody in another process follows the dispatch's run, unix
-	// milliseconds; 0: nobody is known to.
+	// Followed is the time until which a client in another process follows the dispatch's
+	// run, unix milliseconds; 0: no client is known to.
 	Followed int64 `json:"followed,omitempty"`
 }
 

@@ -16,8 +16,8 @@ func WithIdentity(ctx context.Context, id Identity) context.Context {
 	return context.WithValue(ctx, identityKey{}, id)
 }
 
-// IdentityFrom returns the identity of a request; ok is false when nobody put
-// one there, which a handler must refuse with [CodeUnauthorized].
+// IdentityFrom returns the identity of a request; ok is false when the request has none,
+// which a handler must refuse with [CodeUnauthorized].
 func IdentityFrom(ctx context.Context) (id Identity, ok bool) {
 	id, ok = ctx.Value(identityKey{}).(Identity)
 	return id, ok

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Role says who speaks in a message.
+// Role is the author of a message.
 type Role string
 
 // The roles of a stored message. The system prompt belongs to the agent spec
@@ -101,8 +101,8 @@ type Message struct {
 	Decided bool `json:"decided,omitempty"`
 }
 
-// IsInput reports whether the message is what somebody said to the agent: of role user, and
-// not the runtime's own.
+// IsInput reports whether the message is input to the agent: of role user, and not the
+// runtime's own.
 func (m *Message) IsInput() bool { return m.Role == RoleUser && !m.Repair }
 
 // Text joins the text blocks. For role tool it is what the model reads.
@@ -122,30 +122,30 @@ func (m Message) Text() string {
 	return b.String()
 }
 
-// Window says what a model was shown of a thread when it said a turn. It stands in the
-// turn's record, and the next step begins with it: what a request holds follows from
-// the log, whichever process makes it, and its beginning stays the same until a step
-// cuts again. Sequences are those of the log; 0: there is none.
+// Window is the part of a thread that a model received for a turn. It is in the turn's
+// record, and the next step starts with it: the content of a request follows from the log,
+// in every process, and its start stays the same until a step cuts again. Sequences are
+// those of the log; 0 means none.
 type Window struct {
 	First uint64 `json:"first,omitempty"` // of the oldest message that was shown; 0: all were
 	Short uint64 `json:"short,omitempty"` // large results before it were shown as references
-	// Summary is the closed turn up to which a summary stood for what was said. It is
-	// before First.
+	// Summary is the closed turn up to which a summary replaced the messages. It is before
+	// First.
 	Summary uint64 `json:"summary,omitempty"`
-	// Opening is what the run was asked first, which is shown before First when that has
-	// moved past it; later runs show it too, until they cut.
+	// Opening is the run's first message, which is shown before First when that has moved
+	// past it; later runs show it too, until they cut.
 	Opening uint64 `json:"opening,omitempty"`
-	Compact uint64 `json:"compact,omitempty"` // the closed turn up to which a summary is asked for
+	Compact uint64 `json:"compact,omitempty"` // the closed turn up to which a summary is requested
 	Skipped uint64 `json:"skipped,omitempty"` // the last such turn of which none was made
 
 	Estimate int `json:"estimate,omitempty"` // of the request, in tokens, as it is reckoned from its bytes
 	Tokens   int `json:"tokens,omitempty"`   // of the request, as the provider counts them; 0: it did not say
-	// Refused says that the provider had refused a longer request before.
+	// Refused reports that the provider had refused a longer request before.
 	Refused bool `json:"refused,omitempty"`
 
-	// Prefix are hashes of what stands before the conversation in the request: the tools
-	// that are offered, the system prompt with what plugins add to it, and the context
-	// messages before the conversation.
+	// Prefix are hashes of the parts of the request before the conversation: the offered
+	// tools, the system prompt with the additions of plugins, and the context messages
+	// before the conversation.
 	Prefix [3]uint32 `json:"prefix,omitzero"`
 }
 
@@ -175,7 +175,7 @@ const (
 	StopOther           StopReason = "other"
 )
 
-// ResultStatus says how a call came to its result.
+// ResultStatus is how a call got its result.
 type ResultStatus string
 
 // The result statuses. A decision about a call looks at its status, never at a text.

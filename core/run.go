@@ -12,7 +12,7 @@ const (
 	RunDone    RunStatus = "done"
 )
 
-// TerminationType says how a run, or one stream of it, ended.
+// TerminationType is how a run, or one stream of it, ended.
 type TerminationType string
 
 // The terminations. Suspended ends a stream but not its run.
@@ -37,8 +37,8 @@ type Termination struct {
 // Origin says whose input opened a run.
 type Origin string
 
-// The origins. What is internal waits its turn behind the runs that a thread has:
-// it never stands for a person's reply to one that waits.
+// The origins. Internal input waits its turn after the runs that a thread has: it never
+// counts as a person's reply to a run that waits.
 const (
 	OriginUser     Origin = ""         // a person, or a program that speaks for one
 	OriginInternal Origin = "internal" // the deployment itself, such as a trigger

@@ -1,16 +1,16 @@
 package core
 
-// Spent is what a process has spent: on a run, or by its requests to a store or a queue.
-// Of a run it is what no other process can find out: each write of the run's head adds what was
-// spent since the one before, and a crash loses what was spent since the newest. Units and
-// requests are in hundredths.
+// Spent is the spending of a process: on a run, or by its requests to a store or a queue.
+// For a run it is the part that no other process can find out: each write of the run's head
+// adds the spending since the previous one, and a crash loses the spending since the
+// newest. Units and requests are in hundredths.
 type Spent struct {
-	Handler   int64 // milliseconds of a handler, shared with what ran beside it
+	Handler   int64 // milliseconds of a handler, shared with concurrent work
 	Write     int64 // write units that were counted
 	Read      int64 // read units that were counted
 	Queue     int64 // queue requests that were counted
 	WriteMore int64 // write units that were estimated: those of the newest write itself
-	QueueMore int64 // queue requests that were estimated: the hint behind it
+	QueueMore int64 // queue requests that were estimated: the hint after it
 }
 
 // Plus returns the sum of two, no figure of which is below 0.
@@ -21,7 +21,7 @@ func (s Spent) Plus(more Spent) Spent {
 	}
 }
 
-// ModelUse is what was asked of one model.
+// ModelUse is the usage of one model.
 type ModelUse struct {
 	Provider   string `json:"provider,omitempty"`   // empty: the model was bound in code
 	Model      string `json:"model"`                // the provider's name of it

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ResumeMode says what becomes of a suspended call when a decision resumes it.
+// ResumeMode decides how a suspended call continues when a decision resumes it.
 type ResumeMode string
 
 // The resume modes. The zero ResumeMode is ResumeReplay.
@@ -21,8 +21,8 @@ const (
 	ResumeAsArguments ResumeMode = "pass_decision_to_tool"
 )
 
-// TicketKind says who decides about a suspended call. thread.TicketKind is the same
-// in one byte of the head.
+// TicketKind names the decider of a suspended call. thread.TicketKind is the same in one
+// byte of the head.
 type TicketKind string
 
 // The ticket kinds. The zero TicketKind is TicketPerson.
@@ -51,7 +51,7 @@ type Suspension struct {
 // decision. Its zero value asks a person whether the call may run.
 type TicketRequest struct {
 	Message    string          // for people
-	Action     string          // what is asked for; empty: "tool:" and the tool's name
+	Action     string          // the kind of request; empty: "tool:" and the tool's name
 	Parameters json.RawMessage // what the action is about
 	// Response is the JSON Schema of the payload of a decision that resumes the call;
 	// nil: anything. With ResumeReplay a decision may have no payload.
@@ -92,7 +92,7 @@ type Ticket struct {
 	Decision  *Decision  `json:"decision,omitempty"`   // accepted decision that the run has not read yet; set only by reads of a run
 }
 
-// DecisionAction says what a decision does with its call.
+// DecisionAction is the effect of a decision on its call.
 type DecisionAction string
 
 // The decision actions.
@@ -138,8 +138,7 @@ const (
 // Lasts reports whether the decision is to be remembered beyond its call.
 func (d Decision) Lasts() bool { return d.Remember == RememberRun || d.Remember == RememberThread }
 
-// Check returns an error with code [CodeInvalid] that says what is wrong with
-// the decision by itself.
+// Check returns an error with code [CodeInvalid] if the decision by itself is invalid.
 func (d Decision) Check() error {
 	if d.Action != DecisionResume && d.Action != DecisionCancel {
 		return Errorf(CodeInvalid, "invalid action %q, allowed are %q and %q", Excerpt(string(d.Action)), DecisionResume, DecisionCancel)
@@ -173,9 +172,9 @@ func (d Decision) checkRemember() error {
 // Resumes reports whether a decision lets the call go on.
 func (t Ticket) Resumes(d Decision) bool { return d.Action == DecisionResume && !t.Refuses(d) }
 
-// Refuses reports whether a decision denies the call by its payload: an object
-// that says approved: false. Only a person denies so; what a client's tool or a
-// child run puts out is data, whatever it says.
+// Refuses reports whether a decision denies the call by its payload: an object with
+// approved: false. Only a person denies so; the output of a client's tool or of a child run
+// is data, with any content.
 func (t Ticket) Refuses(d Decision) bool {
 	if !t.ByPerson() {
 		return false
@@ -198,7 +197,7 @@ func (t Ticket) AsksPermission() bool {
 	return t.ByPerson() && (t.Mode == ResumeReplay || t.Mode == "")
 }
 
-// Resume is what a call that goes on after a decision is told.
+// Resume is the decision that a continued call receives.
 type Resume struct {
 	Suspension string   `json:"suspension"` // id of the suspension that was decided
 	Decision   Decision `json:"decision"`

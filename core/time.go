@@ -3,7 +3,7 @@ package core
 import "time"
 
 // Millis is a point in time in unix milliseconds. Its text is ISO 8601 in UTC with
-// milliseconds, as in "2026-11-22T01:54:28.250Z"; 0 is no time.
+// milliseconds, as in "2026-11-22T01:54:28.250Z"; 0 means no time.
 type Millis int64
 
 // iso is ISO 8601 with milliseconds.

@@ -18,7 +18,7 @@ const (
 	ConcurrentRuns LimitKind = "concurrent_runs"
 )
 
-// What a ReachedError wraps: errSpent for the limit of money, else errReached.
+// The error that a ReachedError wraps: errSpent for the limit of money, else errReached.
 var (
 	errReached = core.Errorf(core.CodeTenantLimit, "the tenant has reached a limit")
 	errSpent   = core.Errorf(core.CodeTenantSpend, "the tenant has spent what it may spend in a day")

@@ -13,13 +13,13 @@ import (
 // another limit and not this.
 const maxConcurrent = 64
 
-// Limits are what one tenant may use. A zero field is no limit.
+// Limits are the limits of one tenant. A zero field means no limit.
 type Limits struct {
 	RunsADay   int64    `json:"runs_a_day,omitempty"`
 	TokensADay int64    `json:"tokens_a_day,omitempty"` // input and output
 	SpendADay  core.USD `json:"spend_a_day_usd,omitempty"`
-	// ConcurrentRuns is how many runs may be queued to run or running, 1 to
-	// 64. Zero beside another limit: 64.
+	// ConcurrentRuns is how many runs may be queued to run or running, 1 to 64. Zero with
+	// another limit set: 64.
 	ConcurrentRuns int `json:"concurrent_runs,omitempty"`
 }
 
@@ -59,7 +59,7 @@ type Tenants struct {
 //	 "tenants": {"acme": {"concurrent_runs": 64}}}
 //
 // An unknown or repeated field, a value of another type and one out of range are
-// core.CodeInvalid; the error says which, and what is allowed.
+// core.CodeInvalid; the error names the field and what is allowed.
 func (t *Tenants) Decode(data []byte) error {
 	*t = Tenants{}
 	if err := (strict.Options{NoNull: true}).Decode(data, t); err != nil {

@@ -18,8 +18,8 @@ type Record struct {
 	ToolTime int64           `json:"tool_ms,omitempty"`
 	Spent    core.Spent      `json:"spent,omitzero"`
 	Memory   int             `json:"memory_mb,omitempty"` // of the function whose handler it was; 0: none that is billed
-	// Lost says that what the run had used before is not known, and so neither what this
-	// stretch did: the record of the run is damaged.
+	// Lost means that the earlier usage of the run is not known, and so neither that of
+	// this stretch: the record of the run is damaged.
 	Lost bool `json:"lost,omitempty"`
 }
 

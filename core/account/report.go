@@ -19,7 +19,7 @@ type Query struct {
 // maxDays is how many days a report may cover.
 const maxDays = 100
 
-// Check returns what is wrong with the days: at most 100 may be asked for.
+// Check returns the error in the days: a query covers at most 100.
 func (q Query) Check() error {
 	first, last := q.From.UTC().Truncate(24*time.Hour), q.To.UTC().Truncate(24*time.Hour)
 	days := int(last.Sub(first)/(24*time.Hour)) + 1
@@ -34,7 +34,7 @@ func (q Query) Check() error {
 	return nil
 }
 
-// By says what a report goes by.
+// By selects the columns of a report's rows.
 type By struct{ Day, User, Agent, Run, Model bool }
 
 // UnmarshalText reads a list such as day,agent. The empty one goes by nothing: one sum for all.

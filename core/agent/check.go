@@ -94,7 +94,7 @@ func (s *Spec) checkLimits() error {
 	return s.invalid("events", "is %q, allowed are %q and %q", excerpt(s.Events), EventsLive, EventsCommits)
 }
 
-// checkRequest looks at what an inference is asked for.
+// checkRequest checks the fields of an inference's request.
 func (s *Spec) checkRequest() error {
 	if s.MaxTokens < 0 {
 		return s.invalid("max_tokens", "is %d, want 0 (the provider's default) or more", s.MaxTokens)

@@ -2,10 +2,10 @@ package agent
 
 import "github.com/reveille-run/reveille/core"
 
-// Compaction says when the summary is made that stands for older messages. The zero
-// Compaction, which is background in a file, is beside the run, which goes on until then; the
-// first step that finds the summary uses it. Without a threshold there is no summary, which
-// a file may also say by off.
+// Compaction is the time at which older messages are summarized. The zero Compaction, which
+// is background in a file, is concurrent with the run, which continues until then; the
+// first step that finds the summary uses it. Without a threshold there is no summary; off
+// means the same in a file.
 type Compaction string
 
 // CompactInline has the step that needs the summary make it, before its inference.
@@ -24,26 +24,26 @@ const (
 	compactToSafeFrontier = "compact_to_safe_frontier"
 )
 
-// ContextWindowPolicy says how much of a conversation a model is shown, in tokens,
-// and when older messages are summarised. A field that says nothing (nil or 0) is
-// its default. What the model takes bounds it: a request and the turn fit its window.
+// ContextWindowPolicy limits the size of a model's window, in tokens, and decides when
+// older messages are summarized. A field that is nil or 0 has its default. The model's own
+// limit bounds it: a request and the turn fit its window.
 type ContextWindowPolicy struct {
 	MaxContextTokens  int   `json:"max_context_tokens,omitempty"`  // 0 is 200,000
 	MaxOutputTokens   int   `json:"max_output_tokens,omitempty"`   // kept free for the turn; 0 is 16,384
-	MinRecentMessages *int  `json:"min_recent_messages,omitempty"` // shown whatever they cost; nil is 10
+	MinRecentMessages *int  `json:"min_recent_messages,omitempty"` // shown at any cost; nil is 10
 	EnablePromptCache *bool `json:"enable_prompt_cache,omitempty"` // nil is true
 	// AutocompactThreshold is the size, in tokens, from which on a conversation is
 	// compacted; 0: never.
 	AutocompactThreshold int `json:"autocompact_threshold,omitempty"`
-	// Compaction is who makes the summary; empty: background where there is a threshold,
-	// off where there is none.
+	// Compaction decides when the summary is made; empty: background if there is a
+	// threshold, else off.
 	Compaction Compaction `json:"compaction,omitempty"`
 	// CompactionMode is keep_recent_raw_suffix, which the empty one is too, or
 	// compact_to_safe_frontier: another name for CompactionRawSuffixMessages 0.
 	CompactionMode              string `json:"compaction_mode,omitempty"`
 	CompactionRawSuffixMessages *int   `json:"compaction_raw_suffix_messages,omitempty"` // nil is 2
 	SummaryMaxTokens            int    `json:"summary_max_tokens,omitempty"`             // of the model's turn that is the summary; 0 is 2,048
-	// MinSavingsRatio is the part of what a summary stands for that it must save, in
+	// MinSavingsRatio is the part of the summarized messages that a summary must save, in
 	// tokens, 0 to 1: else it is dropped. nil is 0.3.
 	MinSavingsRatio *float64 `json:"min_savings_ratio,omitempty"`
 }

@@ -43,7 +43,7 @@ func (m ModelSpec) Check() error {
 	return nil
 }
 
-// MemberRole says when a pool uses a member. The zero MemberRole, which is member in a
+// MemberRole decides when a pool uses a member. The zero MemberRole, which is member in a
 // file, is that of one that may be a thread's home.
 type MemberRole string
 
@@ -59,9 +59,9 @@ type PoolMember struct {
 	Role   MemberRole `json:"role,omitempty"`   // empty: member
 }
 
-// PoolRouting says how a pool chooses its home. The zero PoolRouting, which is
+// PoolRouting is how a pool chooses a thread's home. The zero PoolRouting, which is
 // deterministic in a file, spreads threads over the members by their weights: a thread
-// keeps its home, and a member that comes or goes moves only its own share.
+// keeps its home, and adding or removing a member moves only that member's share.
 type PoolRouting string
 
 // RouteFirstHealthy is the first member of role member.
@@ -69,8 +69,8 @@ const RouteFirstHealthy PoolRouting = "first_healthy"
 
 const routeDeterministic PoolRouting = "deterministic"
 
-// StickyScope says what keeps its home. The zero StickyScope, which is thread in a file,
-// gives every run of a thread one home.
+// StickyScope is the unit that keeps its home. The zero StickyScope, which is thread in a
+// file, gives every run of a thread one home.
 type StickyScope string
 
 // StickyRun chooses a home for each run.
@@ -78,7 +78,7 @@ const StickyRun StickyScope = "run"
 
 const stickyThread StickyScope = "thread"
 
-// PoolSwitch says when a run leaves a member of its pool for another one.
+// PoolSwitch has the reasons for which a run leaves a member of its pool for another one.
 type PoolSwitch struct {
 	OnCircuitOpen *bool `json:"on_circuit_open,omitempty"` // it failed too often of late, see [model.Error.Transient]; nil is true
 	OnQuota       *bool `json:"on_quota,omitempty"`        // it refuses for now, or its quota is used up; nil is true
@@ -92,9 +92,9 @@ type PoolSwitch struct {
 // LeavesOpen reports whether the pool leaves a member whose circuit is open.
 func (s PoolSwitch) LeavesOpen() bool { return s.OnCircuitOpen == nil || *s.OnCircuitOpen }
 
-// Leaves reports whether the pool leaves a member for a failure of the kind, of which the
-// provider asked to wait so long; 0: it did not say. What is the request's own fault, and
-// what may pass by itself, is no reason.
+// Leaves reports whether the pool leaves a member for a failure of the kind, for which the
+// provider asked to wait so long; 0: it gave no time. A failure that is the request's own
+// fault, or that may pass by itself, is not a reason.
 func (s PoolSwitch) Leaves(kind model.ErrorKind, asked time.Duration) bool {
 	quota := s.OnQuota == nil || *s.OnQuota
 	switch kind {
@@ -109,17 +109,17 @@ func (s PoolSwitch) Leaves(kind model.ErrorKind, asked time.Duration) bool {
 }
 
 // ModelPoolSpec is a group of models that agents use as one. Each thread has a home among
-// the members. A run leaves it for another member when Switch says so, and stays there
-// while that one's prompt cache is warm.
+// the members. A run leaves it for another member for the reasons of Switch, and stays
+// there while that one's prompt cache is warm.
 type ModelPoolSpec struct {
 	ID          string       `json:"id"` // what agents name as their model
 	Members     []PoolMember `json:"members"`
 	Routing     PoolRouting  `json:"routing,omitempty"`      // empty: deterministic
 	StickyScope StickyScope  `json:"sticky_scope,omitempty"` // empty: thread
 	Switch      PoolSwitch   `json:"switch,omitzero"`
-	// ReturnAfterMS is how long behind the last turn of another member, in milliseconds, a
-	// thread is home again: the lifetime of that one's prompt cache, up to 86,400,000; 0 is
-	// 5 minutes.
+	// ReturnAfterMS is the time after the last turn of another member, in milliseconds,
+	// until a thread is home again: the lifetime of that member's prompt cache, up to
+	// 86,400,000; 0 is 5 minutes.
 	ReturnAfterMS int `json:"return_after_ms,omitempty"`
 }
 
@@ -191,9 +191,9 @@ type ProviderSpec struct {
 	BaseURL string        `json:"base_url,omitempty"` // http or https, without query; empty: the adapter's own
 	APIKey  secret.String `json:"api_key,omitzero"`
 	Key     secret.Source `json:"-"` // if not nil, asked for the key of each request in place of APIKey
-	// APIKeyEnv is the name of the environment variable that whoever loads specs
-	// takes the key from; nothing here reads it. A provider that has a name and no key
-	// cannot be used.
+	// APIKeyEnv is the name of the environment variable that has the key. The program that
+	// loads specs reads it; nothing here does. A provider that has a name and no key cannot
+	// be used.
 	APIKeyEnv string          `json:"api_key_env,omitempty"`
 	TimeoutMS int             `json:"timeout_ms,omitempty"` // of one call, up to 900,000; 0: no limit but the adapter's
 	Options   json.RawMessage `json:"options,omitempty"`    // an object that the adapter knows
@@ -214,7 +214,7 @@ func (p ProviderSpec) Check() error {
 		return field.Invalid("provider", p.ID, "timeout_ms", "is %d, allowed are 0 (no limit but the adapter's) to %d", p.TimeoutMS, maxTimeoutMS)
 	case len(p.Options) > 0 && !isObject(p.Options):
 		return field.Invalid("provider", p.ID, "options", "is %s, want an object", core.Excerpt(string(p.Options)))
-	case strings.Contains(p.BaseURL, "@"): // not quoted: what stands before it may be a password
+	case strings.Contains(p.BaseURL, "@"): // not quoted: the text before it may be a password
 		return field.Invalid("provider", p.ID, "base_url", "holds a user, want http:// or https://, a host and a path")
 	case p.BaseURL != "" && !isBase(p.BaseURL):
 		return field.Invalid("provider", p.ID, "base_url", "is %q, want http:// or https://, a host and a path", core.Excerpt(p.BaseURL))
@@ -222,7 +222,7 @@ func (p ProviderSpec) Check() error {
 	return nil
 }
 
-// isBase reports whether paths can be put behind the address.
+// isBase reports whether paths can be appended to the address.
 func isBase(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.RawQuery == "" && !u.ForceQuery && u.Fragment == ""

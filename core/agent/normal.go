@@ -18,7 +18,7 @@ func (s Spec) Normal() Spec {
 			*names = nil
 		}
 	}
-	if len(s.AllowedTools) > 0 || len(s.AllowedToolPatterns) > 0 { // an empty list beside one that allows something says nothing
+	if len(s.AllowedTools) > 0 || len(s.AllowedToolPatterns) > 0 { // an empty list next to one that allows something has no meaning
 		s.AllowedTools, s.AllowedToolPatterns = orNil(s.AllowedTools), orNil(s.AllowedToolPatterns)
 	} else if s.AllowedToolPatterns != nil {
 		s.AllowedTools, s.AllowedToolPatterns = []string{}, nil

@@ -15,12 +15,12 @@ type ModelBinding struct {
 	Name  string // the provider's name of the model; empty: the id
 	// Provider is who sells it, for records of what was used; empty: that is not said.
 	Provider string
-	// Facts are what is known of the model. What is zero is the catalog's, see Parts.
+	// Facts are the known facts of the model. Zero fields are the catalog's, see Parts.
 	Facts model.Facts
 }
 
-// Parts is what a registry is made of: agents and models as data, and the code that
-// they name. An id is given once, be it as code or as data.
+// Parts are the parts of a registry: agents and models as data, and the code that they
+// name. An id is given once, be it as code or as data.
 type Parts struct {
 	Specs      []Spec
 	ModelSpecs []ModelSpec
@@ -31,13 +31,13 @@ type Parts struct {
 	Adapters map[string]func(ProviderSpec) (model.Model, error) // by the name that providers use, such as openai.Adapter; called once for each provider that an agent uses
 	Tools    []tool.Tool                                        // open to every agent, as far as its spec allows
 	Plugins  []plugin.Plugin                                    // each is named by one agent at least, where there are agents
-	Stops    []StopPolicy                                       // of every agent, asked behind those of its spec
-	// Catalog is what is known of models. A model of which it knows no window, and which
-	// has none in its spec or binding, has 8,192 tokens, and that is a warning. nil:
-	// nothing is known, and nobody is warned.
+	Stops    []StopPolicy                                       // of every agent, after those of its spec
+	// Catalog has the known facts of models. A model without a window in its spec, its
+	// binding and the catalog has 8,192 tokens, and that is a warning. nil: nothing is
+	// known, and no warning is given.
 	Catalog *catalog.Catalog
 	// Default is the id of the agent of requests that name none. Empty: it is the only
-	// spec; of several there is none, and such requests are refused.
+	// spec; if there are several, such requests are refused.
 	Default string
 }
 

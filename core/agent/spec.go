@@ -9,11 +9,11 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// Spec is an agent as data. How a tool presents itself is a [tool.Spec].
+// Spec is an agent as data. The description of a tool is a [tool.Spec].
 //
-// A spec that says neither AllowedTools nor AllowedToolPatterns allows every tool;
-// as soon as one of them is said, even as an empty list, what is not allowed is
-// out of reach. What is excluded is so whatever is allowed.
+// A spec with neither AllowedTools nor AllowedToolPatterns allows every tool. As soon as
+// one of them is set, even to an empty list, all other tools are out of reach. Excluded
+// tools are out of reach in any case.
 type Spec struct {
 	ID           string `json:"id"`                      // see [core.CheckName]
 	Description  string `json:"description,omitempty"`   // for people and other agents
@@ -21,7 +21,7 @@ type Spec struct {
 	Model        string `json:"model"`                   // id of a model or of a pool of the registry
 
 	MaxRounds        *int       `json:"max_rounds,omitempty"`        // steps of a run; nil is 16, 0 no limit
-	Stop             []StopSpec `json:"stop,omitempty"`              // further stop policies, asked in this order behind max_rounds
+	Stop             []StopSpec `json:"stop,omitempty"`              // further stop policies, in this order after max_rounds
 	MaxContinuations *int       `json:"max_continuations,omitempty"` // of a turn that the token limit cut; nil is 2, 0 none
 	MaxRepairs       *int       `json:"max_repairs,omitempty"`       // of an answer that is not of response_format; nil is 2, 0 none
 	Retry            Retry      `json:"retry,omitzero"`
@@ -51,12 +51,12 @@ type Spec struct {
 
 	Delegates []string `json:"delegates,omitempty"` // ids of agents that this one may call
 
-	// Hidden keeps the agent out of what clients are offered, see [Exposed].
-	// Who knows its id can still run it.
+	// Hidden keeps the agent out of the lists for clients, see [Exposed]. A client that
+	// knows its id can still run it.
 	Hidden bool `json:"hidden,omitempty"`
-	// ExposedTools are tools of the agent that clients are offered by themselves. Such a
-	// call is a run of an agent of its own, see [Exposed], with this one's plugins and
-	// settings, so that what gates the tool here gates it there.
+	// ExposedTools are tools of the agent that clients can call directly. Such a call is a
+	// run of a separate agent, see [Exposed], with this one's plugins and settings, so that
+	// the gates of the tool here gate it there.
 	ExposedTools []string `json:"exposed_tools,omitempty"`
 
 	Sections map[string]json.RawMessage `json:"sections,omitempty"` // settings of plugins, by the name of the section
@@ -72,30 +72,30 @@ const (
 	defaultMaxRepairs       = 2  // of an answer, in a run
 )
 
-// ExecutionMode says how the tool calls of one turn run.
+// ExecutionMode is how the tool calls of one turn run.
 type ExecutionMode string
 
 // The execution modes.
 const (
-	// Sequential runs the calls one after the other, each on the state that those
-	// before it left. Behind a suspended call the others wait.
+	// Sequential runs the calls one after the other, each on the state that those before it
+	// left. The calls after a suspended one wait.
 	Sequential ExecutionMode = "sequential"
-	// ParallelBatchApproval runs the calls side by side on the round's state. When
-	// some wait for decisions, the round goes on when all of them are decided.
+	// ParallelBatchApproval runs the calls concurrently on the round's state. When some
+	// wait for decisions, the round continues when all of them are decided.
 	ParallelBatchApproval ExecutionMode = "parallel_batch_approval"
 	// ParallelStreaming runs the calls side by side on the round's state, and each
 	// decision takes effect as it comes.
 	ParallelStreaming ExecutionMode = "parallel_streaming"
 )
 
-// EventMode says what readers in other processes are shown of a turn while the model
-// says it; empty: what is said, once they ask for it by following the run. The process
-// that says it shows its own readers every piece at once.
+// EventMode decides which events of a turn readers in other processes receive while the
+// model generates it; empty: all, once they ask for them by following the run. The process
+// that calls the model shows its own readers every piece immediately.
 type EventMode string
 
 // The event modes.
 const (
-	// EventsLive stores what is said for them from the first word, whether they are there or
+	// EventsLive stores the events for them from the first word, whether they listen or
 	// not. It costs a write for each half second of an inference.
 	EventsLive EventMode = "live"
 	// EventsCommits shows other readers than the run's own stream a turn when it is committed.
@@ -146,10 +146,10 @@ func milliseconds(n *int, otherwise time.Duration) time.Duration {
 // Rounds is the number of steps that a run of the agent may take; 0: no limit.
 func (s Spec) Rounds() int { return or(s.MaxRounds, defaultMaxRounds) }
 
-// RoundLimit is the stop policy of the spec's max_rounds, which is asked first.
+// RoundLimit is the stop policy of the spec's max_rounds, which is the first.
 func (s Spec) RoundLimit() StopPolicy { return maxRounds(s.Rounds()) }
 
-// Continuations is how often a turn that the token limit cut goes on; 0: never.
+// Continuations is how often a turn that the token limit cut is continued; 0: never.
 func (s Spec) Continuations() int { return or(s.MaxContinuations, defaultMaxContinuations) }
 
 // Repairs is how often a run asks its model to mend an answer; 0: never.

@@ -6,11 +6,11 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// StopView is what a policy sees of a run, in one of its steps. All of it follows from
-// what is stored, so that whoever judges the same step sees the same. Its slices
-// are shared and must not be changed.
+// StopView is a policy's view of a run, in one of its steps. All of it follows from stored
+// values, so that every process that judges the same step sees the same. Its slices are
+// shared and must not be changed.
 type StopView struct {
-	Now       time.Time // when the model had said the turn, or had failed for good
+	Now       time.Time // when the turn was complete, or the model had failed permanently
 	StartedAt time.Time // when the run's first step began; zero when that is lost
 	Step      int       // from 1
 
@@ -18,8 +18,8 @@ type StopView struct {
 	// is then the kind of the failure, such as "overloaded"; "" when there is a turn.
 	Turn   core.Message
 	Failed string
-	// Mends says that the turn is an answer which is not of the form that the run has
-	// to come to, and which the model is to mend in another step.
+	// Mends reports that the turn is an answer without the form that the run requires, and
+	// that the model will correct it in another step.
 	Mends bool
 
 	Usage core.Usage // of the whole run, this step included
@@ -34,27 +34,26 @@ type StopView struct {
 	// step is not among them; a turn without calls makes it 0.
 	ErrorSteps int
 
-	// Calls and Texts have an element for each of the newest turns, at most 64, the
-	// oldest first and Turn last: fingerprints of what it called, arguments included,
-	// and of its text. 0 stands for no calls and for no text. Equal turns have equal
-	// ones; others too, once in 4 billion pairs.
+	// Calls and Texts have an element for each of the newest turns, at most 64, the oldest
+	// first and Turn last: fingerprints of its calls, arguments included, and of its text.
+	// 0 means no calls and no text. Equal turns have equal ones; others too, once in 4
+	// billion pairs.
 	Calls []uint32
 	Texts []uint32
 }
 
-// GoesOn reports whether the run goes on after the step unless a policy stops
-// it: the turn has calls or is to be mended, or the model has failed and is asked again.
-// Else the run comes to its natural end.
+// GoesOn reports whether the run continues after the step unless a policy stops it: the
+// turn has calls or is to be corrected, or the model has failed and is called again. Else
+// the run ends naturally.
 func (v StopView) GoesOn() bool { return v.Failed != "" || v.Mends || len(v.Turn.ToolCalls) > 0 }
 
 // StopPolicy judges a step of a run. It keeps no state, reads no clock and is safe
 // for concurrent use: the same view has the same verdict in every process.
 type StopPolicy interface {
-	// Check returns how the run ends, or nil when it goes on: a Code for programs and a
-	// Detail for people. Clients are shown both; of the code 64 bytes are kept, of the
-	// detail 4 KiB. A termination without a type is one of type stopped; cancelled,
-	// suspended and superseded are the runtime's, and end the run with the error
-	// stop_policy.
+	// Check returns how the run ends, or nil when it continues: a Code for programs and a
+	// Detail for people. Clients see both; 64 bytes of the code are kept, and 4 KiB of the
+	// detail. A termination without a type is one of type stopped; cancelled, suspended and
+	// superseded are the runtime's, and end the run with the error stop_policy.
 	Check(StopView) *core.Termination
 }
 
@@ -70,15 +69,15 @@ func stopped(code, detail string) *core.Termination {
 	return &core.Termination{Type: core.TerminationStopped, Code: code, Detail: detail}
 }
 
-// StopTolerant is a policy that judges failures of the model itself: in a run that has
-// one, a step whose inference failed after all retries, or for good, does not end
-// the run with an error. It is logged as a failed step, the policies are asked, and
-// the next step asks the model again. The type consecutive_errors of a [StopSpec] is one.
+// StopTolerant is a policy that judges failures of the model itself. In a run that has one,
+// a step whose inference failed after all retries, or permanently, does not end the run
+// with an error. It is logged as a failed step, the policies judge it, and the next step
+// calls the model again. The type consecutive_errors of a [StopSpec] is one.
 //
-// Two failures end the run all the same: a provider that asks for a pause of more
-// than 5 minutes (rate_limited), and whatever is not the model's.
+// Two failures end the run anyway: a provider that asks for a pause of more than 5 minutes
+// (rate_limited), and every failure that is not the model's.
 type StopTolerant interface {
 	StopPolicy
-	// ToleratesFailures reports whether failures of the model are left to the policy.
+	// ToleratesFailures reports whether the policy judges failures of the model.
 	ToleratesFailures() bool
 }

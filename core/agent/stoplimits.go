@@ -37,11 +37,10 @@ func (n maxRounds) Check(v StopView) *core.Termination {
 
 func (maxRounds) String() string { return StopMaxRounds }
 
-// timeout stops a run that would go on once more than d has gone by since its first
-// step began. Time that it waited for a person or in the queue counts. A turn
-// without calls is never stopped: an answer that comes late is an answer. Nothing
-// is interrupted: a model or tool that takes longer is stopped behind it. With d 0
-// or less it never stops.
+// timeout stops a run that would continue once more than d has passed since its first step
+// started. Time in which it waited for a person or in the queue counts. A turn without
+// calls is never stopped: an answer that comes late is an answer. Nothing is interrupted: a
+// model or tool that takes longer is stopped afterwards. With d 0 or less it never stops.
 type timeout time.Duration
 
 // Check implements StopPolicy.
@@ -55,10 +54,9 @@ func (d timeout) Check(v StopView) *core.Termination {
 
 func (timeout) String() string { return StopTimeout }
 
-// tokenBudget stops a run that would go on once it has used more than n tokens,
-// input and output together, those of failed model calls included as far as they
-// are known. A turn without calls is never stopped. With n 0 or less it never
-// stops.
+// tokenBudget stops a run that would continue once it has used more than n tokens. It
+// counts input and output together, and the known usage of failed model calls. A turn
+// without calls is never stopped. With n 0 or less it never stops.
 type tokenBudget int
 
 // Check implements StopPolicy.
@@ -72,11 +70,11 @@ func (n tokenBudget) Check(v StopView) *core.Termination {
 
 func (tokenBudget) String() string { return StopTokenBudget }
 
-// consecutiveErrors stops a run when n steps in a row have failed: the model did
-// (after its retries, or for good), or the turn's calls: one has failed and none
-// has succeeded, those apart that a person refused or cancelled. It is a [StopTolerant]:
-// with it a model that fails costs the run a step and not its life. Any other step
-// begins the count anew. With n 0 or less it does nothing at all.
+// consecutiveErrors stops a run when n steps in a row have failed. A step fails if its
+// model did (after its retries, or permanently), or if one of its calls has failed and none
+// has succeeded, without those that a person refused or cancelled. It is a [StopTolerant]:
+// with it a model that fails costs the run a step and does not end it. Any other step
+// restarts the count. With n 0 or less it does nothing at all.
 type consecutiveErrors int
 
 // Check implements StopPolicy.

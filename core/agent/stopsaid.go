@@ -7,9 +7,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// stopOnTool stops a run whose turn calls the tool, before that or any other of its
-// calls runs: a tool by which a model says that it is done, or that a program is
-// to run itself. An empty name never stops.
+// stopOnTool stops a run whose turn calls the tool, before that or any other of its calls
+// runs. It is for a tool by which a model reports that it is done, or that a program is to
+// run itself. An empty name never stops.
 type stopOnTool string
 
 // Check implements StopPolicy.
@@ -29,8 +29,8 @@ const maxPattern = 1 << 10
 
 // newContentMatch makes the policy that stops a run whose turn's text matches a regular
 // expression (RE2, a search: use ^ and $ for the whole), whether the turn has calls or
-// not. Reasoning is no text, and a turn without text never matches. An expression that
-// is empty, wrong or longer than 1 KiB is an error with code invalid.
+// not. Reasoning does not count as text, and a turn without text never matches. An
+// expression that is empty, wrong or longer than 1 KiB is an error with code invalid.
 func newContentMatch(expression string) (StopPolicy, error) {
 	switch {
 	case expression == "":
@@ -64,10 +64,11 @@ const (
 	maxWindow = 64
 )
 
-// newLoopDetection makes the policy that stops a run whose last turns, as many as window
-// says, either call the same tools with the same arguments (byte for byte, in the same
-// order), or say the same text, which is not empty. Two runs of a loop of several turns are none. The window
-// is 2 to 64; anything else is an error with code invalid.
+// newLoopDetection makes the policy that stops a run whose last turns, as many as the
+// window, are the same. They either call the same tools with the same arguments (byte for
+// byte, in the same order), or have the same text, which is not empty. A repeated sequence
+// of several turns does not count as a loop. The window is 2 to 64; anything else is an
+// error with code invalid.
 func newLoopDetection(window int) (StopPolicy, error) {
 	if window < minWindow || window > maxWindow {
 		return nil, core.Errorf(core.CodeInvalid, "stop policy %q: window is %d, allowed are %d to %d", StopLoopDetection, window, minWindow, maxWindow)

@@ -9,8 +9,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// StopSpec is a policy as data, in the list stop of an agent's spec. Type says which
-// policy it is, and which one of the other fields it takes:
+// StopSpec is a policy as data, in the list stop of an agent's spec. Type names the policy,
+// and determines which one of the other fields it takes:
 //
 //	{"type": "max_rounds", "rounds": 8}
 //	{"type": "timeout", "seconds": 30}

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// deadline is Env.Deadline of the real world. Most deadlines guard what is over
-// within milliseconds and looks at no more than Err, so that the timer is made by
-// whoever first waits, or asks for a value.
+// deadline is Env.Deadline of the real clock. Most deadlines guard work that is over within
+// milliseconds and looks at no more than Err, so that the first call that waits, or reads a
+// value, makes the timer.
 type deadline struct {
 	parent context.Context
 	at     time.Time
@@ -43,7 +43,7 @@ func (d *deadline) Err() error {
 	return d.context().Err()
 }
 
-// Value implements context.Context. A child finds by it whom it is to end with,
+// Value implements context.Context. A child finds by it the context that it is to end with,
 // and [context.Cause] why a context has ended.
 func (d *deadline) Value(key any) any {
 	if d.lasts() {
@@ -52,7 +52,7 @@ func (d *deadline) Value(key any) any {
 	return d.context().Value(key)
 }
 
-// lasts reports that nobody waits and that nothing has ended the context.
+// lasts reports that no goroutine waits and that nothing has ended the context.
 func (d *deadline) lasts() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

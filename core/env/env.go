@@ -21,10 +21,10 @@ type Env struct {
 	Now func() time.Time
 	// Sleep waits for d or until ctx ends, whose cause it then returns.
 	Sleep func(ctx context.Context, d time.Duration) error
-	// Wait waits until done is closed or ctx ends, whose cause it then returns;
-	// when both have happened, it returns nil. Whoever waits for what another
-	// function does waits here: a simulator runs one function at a time, and a
-	// wait that it does not know of would stop them all.
+	// Wait waits until done is closed or ctx ends, whose cause it then returns; when both
+	// have happened, it returns nil. All code that waits for another function waits here: a
+	// simulator runs one function at a time, and a wait that it does not know of would stop
+	// them all.
 	Wait func(ctx context.Context, done <-chan struct{}) error
 	// Deadline returns a child of ctx that ends at t by the clock Now, with the
 	// cause context.DeadlineExceeded. The caller must call the function. Only
@@ -32,8 +32,8 @@ type Env struct {
 	Deadline func(ctx context.Context, t time.Time) (context.Context, context.CancelFunc)
 	// Random fills b with random bytes.
 	Random func(b []byte)
-	// Start runs f concurrently and returns at once. Only Group and Each call it,
-	// and who may have to leave f behind.
+	// Start runs f concurrently and returns immediately. Only Group and Each call it, and
+	// code that may have to abandon f.
 	Start func(f func())
 	// After calls f concurrently when d has passed. stop keeps it from that and
 	// returns true, or returns false: then f was called, or stopped before. Only

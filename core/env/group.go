@@ -109,13 +109,12 @@ func (g *Group) Wait() error {
 	return g.err
 }
 
-// Each calls f with every number below n, concurrently, and returns when all
-// calls have returned, with the error of the lowest number. It costs less than a
-// Group: the calls share the caller's context, none is told when another fails, and
-// the caller's goroutine takes the numbers itself, in order, as long as its calls
-// return. One other goroutine stands ready while there are numbers that nobody has
-// taken, so that a call which waits holds up none of the others. A panic of f becomes
-// a *PanicError.
+// Each calls f with every number below n, concurrently, and returns when all calls have
+// returned, with the error of the lowest number. It costs less than a Group: the calls
+// share the caller's context, and a failure does not end the others. The caller's goroutine
+// takes the numbers itself, in order, as long as its calls return. One other goroutine is
+// ready while numbers remain, so that a call which waits holds up none of the others. A
+// panic of f becomes a *PanicError.
 func (e *Env) Each(n int, f func(i int) error) error {
 	if n == 0 {
 		return nil
@@ -140,7 +139,7 @@ func (e *Env) Each(n int, f func(i int) error) error {
 	return a.release()
 }
 
-// eaches are those that nobody holds any more.
+// eaches are the unused ones.
 var eaches = sync.Pool{New: func() any { return new(each) }}
 
 // each is an Each under way.
@@ -148,9 +147,9 @@ type each struct {
 	env  *Env
 	f    func(i int) error
 	n    int
-	help func() // what the goroutine that stands ready does
+	help func() // the work of the second goroutine
 
-	next    atomic.Int64 // the number to be given out next; n and more: there are none
+	next    atomic.Int64 // the next number; n and more: all are taken
 	ready   atomic.Bool  // another goroutine was started and has not yet come for a number
 	holders atomic.Int64 // the caller, and goroutines that were started and have not ended
 	open    atomic.Int64 // numbers whose calls have not returned
@@ -173,7 +172,7 @@ func (a *each) release() error {
 	return err
 }
 
-// work takes numbers and calls f with them until there are none.
+// work takes numbers and calls f with them until all are taken.
 func (a *each) work() {
 	for {
 		i := int(a.next.Add(1)) - 1

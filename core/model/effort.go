@@ -14,7 +14,7 @@ import (
 // level is a string and a budget {"budget": n}; as text a budget is "budget:n".
 type Effort string
 
-// The levels. What they cost is the provider's affair.
+// The levels. Their cost depends on the provider.
 const (
 	EffortNone   Effort = "none" // no reasoning, where the model can do without
 	EffortLow    Effort = "low"
@@ -77,7 +77,7 @@ func (e Effort) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(e))
 }
 
-// UnmarshalJSON implements json.Unmarshaler. What Check refuses is an error.
+// UnmarshalJSON implements json.Unmarshaler. It returns the errors of Check.
 func (e *Effort) UnmarshalJSON(data []byte) error {
 	if data[0] == '{' {
 		var b effortBudget

@@ -20,13 +20,13 @@ const (
 	KindQuota        ErrorKind = "quota" // a 429 that waiting does not cure
 )
 
-// Error is a failed inference, in the provider's terms: what a step decides a
-// retry by. It has no [core.Code] of its own.
+// Error is a failed inference, in the provider's terms: the values by which a step decides
+// about a retry. It has no [core.Code].
 type Error struct {
 	Kind       ErrorKind
 	Message    string        // for the log: it may quote what the provider said
 	Public     string        // what clients may read instead of a general sentence; empty: that
-	Status     int           // HTTP status, 0 if there was none
+	Status     int           // HTTP status, 0 if no response came
 	RetryAfter time.Duration // as the provider asked; 0: it did not
 }
 

@@ -7,29 +7,29 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Facts are what is known of a model without asking its provider: see package catalog. What
-// is zero is not known.
+// Facts are the known facts of a model without a request to its provider: see package
+// catalog. Zero fields are unknown.
 type Facts struct {
 	ContextWindow   int `json:"context_window,omitempty"`    // tokens of request and turn together
 	MaxInputTokens  int `json:"max_input_tokens,omitempty"`  // of a request, where the provider bounds them apart
 	MaxOutputTokens int `json:"max_output_tokens,omitempty"` // of one turn, reasoning included
 	// TokensPerByte is how many tokens a byte of text is, about: 0.05 to 2. 0: see Ratio.
 	TokensPerByte float64   `json:"tokens_per_byte,omitempty"`
-	Inputs        []string  `json:"inputs,omitempty"`           // what it reads besides text: image, document, audio
+	Inputs        []string  `json:"inputs,omitempty"`           // its inputs other than text: image, document, audio
 	Cutoff        string    `json:"knowledge_cutoff,omitempty"` // the month in which its knowledge ends, such as 2025-01
 	Reasoning     Reasoning `json:"reasoning,omitempty"`
-	// PromptCache is how the provider comes to cache the beginnings of requests: automatic, by
-	// itself; marks, where the request marks it; none.
+	// PromptCache is how the provider caches the starts of requests: automatic, by itself;
+	// marks, where the request marks it; none.
 	PromptCache string `json:"prompt_cache,omitempty"`
-	// NativeFormat says that the provider holds responses to a schema ([ResponseFormat])
-	// while they are made.
+	// NativeFormat means that the provider enforces a schema ([ResponseFormat]) while it
+	// generates a response.
 	NativeFormat bool `json:"native_format,omitempty"`
 }
 
 // defaultTokensPerByte is the ratio of a model whose own is not known: four bytes a token.
 const defaultTokensPerByte = 0.25
 
-// Reasoning is how a model can be told how much to reason.
+// Reasoning is the way to tell a model how much to reason.
 type Reasoning string
 
 // The ways.
@@ -93,7 +93,7 @@ func (f Facts) Check() error {
 	return oneOf("prompt_cache", f.PromptCache, "", "none", "automatic", "marks")
 }
 
-// oneOf returns an error for a value that is none of the allowed ones, of which the empty
+// oneOf returns an error for a value that is not among the allowed ones, of which the empty
 // one is not named.
 func oneOf[S ~string](name string, value S, allowed ...S) error {
 	if slices.Contains(allowed, value) {

@@ -11,7 +11,7 @@ import (
 type ResponseFormat struct {
 	Name   string          `json:"name"`             // of the schema, for the provider: 1 to 64 of A-Z a-z 0-9 _ -
 	Schema json.RawMessage `json:"schema"`           // JSON Schema of an object
-	Strict bool            `json:"strict,omitempty"` // the provider enforces the schema, where it can; null may stand for what is optional then
+	Strict bool            `json:"strict,omitempty"` // the provider enforces the schema, where it can; a null may then mean an absent optional member
 }
 
 // Check returns an error with code invalid for a name that providers refuse, or a
@@ -42,7 +42,7 @@ func plainName(name string) bool {
 	return len(name) >= 1 && len(name) <= 64
 }
 
-// ToolMode says whether the model may, must or must not call tools.
+// ToolMode decides whether the model may, must or must not call tools.
 type ToolMode string
 
 // The tool modes.

@@ -34,11 +34,11 @@ type Request struct {
 	ToolChoice      ToolChoice
 
 	// ProviderOptions are members of the provider's own request, by their names there: a
-	// JSON object, which the adapter adds as it is. What the adapter sets by itself cannot
-	// be given: that is an error. Empty: none.
+	// JSON object, which the adapter adds unchanged. A member that the adapter sets by
+	// itself is an error. Empty: none.
 	ProviderOptions json.RawMessage
 	// NoPromptCache marks nothing for the provider's cache. A cache that needs no marks
-	// works all the same.
+	// works anyway.
 	NoPromptCache bool
 
 	// StreamIdleTimeout is how long the provider may send nothing until the stream

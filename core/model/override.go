@@ -6,7 +6,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Override changes parameters of one inference. What is not set (nil, zero or
+// Override changes parameters of one inference. A field that is not set (nil, zero or
 // empty) stays as the agent has it.
 type Override struct {
 	// UpstreamModel is the provider's name of another model of the same provider;
@@ -18,7 +18,7 @@ type Override struct {
 	ReasoningEffort Effort   `json:"reasoning_effort,omitempty"`
 }
 
-// Merge returns o with whatever later sets: the last writer of a field counts.
+// Merge returns o with every field that later sets: the last writer of a field counts.
 func (o Override) Merge(later Override) Override {
 	if later.UpstreamModel != "" {
 		o.UpstreamModel = later.UpstreamModel

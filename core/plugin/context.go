@@ -20,8 +20,8 @@ type Agent struct {
 	Description string
 	Model       string // id of the model in the agent's spec
 	ModelName   string // the provider's name of it
-	// Tools are those that the agent has, as a model may be told of them, sorted by
-	// name. They are not known yet while plugins register.
+	// Tools are the agent's tools, as a model may see them, sorted by name. They are not
+	// known yet while plugins register.
 	Tools []model.ToolDefinition
 	// Sections has what plugins have read of the spec's sections, by name: see [Section.Of].
 	Sections map[string]any
@@ -36,9 +36,9 @@ func (a *Agent) Tool(name string) (t model.ToolDefinition, ok bool) {
 	return t, ok
 }
 
-// Context is what every hook, gate and handler sees, at whatever phase: each phase
-// has a type of its own that adds what only that phase has. It is a value that
-// must not be changed; its pointers and slices are shared.
+// Context is what every hook, gate and handler sees, at every phase: each phase has a
+// separate type that adds the values of that phase. It is a value that must not be changed;
+// its pointers and slices are shared.
 type Context struct {
 	Phase    core.Phase // empty for gates and effects
 	Thread   core.ThreadKey
@@ -60,9 +60,9 @@ type Context struct {
 	// the host has none.
 	Profiles state.Profiles
 
-	// Plugin, Handles and About are what NewID tells apart beside run, step and phase: the
-	// id of the plugin whose function sees this, the action or effect that a handler
-	// handles, and 1 + the index of the call that it is about, or 0.
+	// Plugin, Handles and About are what NewID distinguishes in addition to run, step and
+	// phase. They are the id of the plugin whose function sees this, the action or effect
+	// that a handler handles, and 1 + the index of the call that it is about, or 0.
 	Plugin  string
 	Handles string
 	About   int
@@ -70,8 +70,8 @@ type Context struct {
 
 // NewID returns an id that is derived from the run, the step, the phase, the call,
 // the plugin and a name that the hook chooses: a hook that runs again gets the same
-// id. What one plugin does at one phase of one call, or of a step, needs a name for
-// each id; gates and effects count as one phase.
+// id. Within one phase of one call, or of a step, a plugin needs a name for each id; gates
+// and effects count as one phase.
 func (c Context) NewID(name string) core.ID {
 	h := sha256.New()
 	_, _ = h.Write(c.Run[:])
@@ -92,8 +92,8 @@ type RunStart struct{ Context }
 // StepStart is what a hook sees when a step begins.
 type StepStart struct{ Context }
 
-// BeforeInference is what a hook sees before the model is asked: what it changes of
-// the built-in keys changes the request.
+// BeforeInference is the argument of a hook before the model is called: its changes of the
+// built-in keys change the request.
 type BeforeInference struct{ Context }
 
 // AfterInference is what a hook sees of a turn that the model has said and that is not
@@ -109,10 +109,10 @@ type GateCall struct {
 	Turn      core.Message // with the call
 	Call      core.ToolCall
 	CallIndex int          // of Call in Turn, from 0
-	Resume    *core.Resume // of a call that goes on after a decision
-	// Answer is the decision about the suspension of this very plugin's gate, if that gave
-	// it no id of its own; nil: there was none yet. Where the call was suspended for
-	// something else since, only Action, Remember and RememberAs are known.
+	Resume    *core.Resume // of a call that continues after a decision
+	// Answer is the decision about the suspension of this very plugin's gate, if that has
+	// no explicit id; nil: no decision yet. If the call was suspended for something else
+	// since, only Action, Remember and RememberAs are known.
 	Answer *core.Decision
 }
 
@@ -122,7 +122,7 @@ type BeforeTool struct {
 	Turn      core.Message // with the call
 	Call      core.ToolCall
 	CallIndex int          // of Call in Turn, from 0
-	Resume    *core.Resume // of a call that goes on after a decision
+	Resume    *core.Resume // of a call that continues after a decision
 }
 
 // AfterTool is what a hook sees of a call and its stored result.

@@ -10,16 +10,16 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// Registrar takes what one plugin adds. What is wrong with it (a phase that
-// does not exist, a nil function, a key that another plugin has, a name that begins
-// with "reveille.") is an error when the host is made, which names the plugin.
+// Registrar registers the parts of one plugin. An invalid part (a phase that does not
+// exist, a nil function, a key that another plugin has, a name that begins with
+// "reveille.") is an error when the host is made, which names the plugin.
 type Registrar struct{ to registered.Plugin }
 
 // Registered returns what was registered so far, for the runtime.
 func (r *Registrar) Registered() *registered.Plugin { return &r.to }
 
-// Key adds a state key, a [state.Key] of whatever types. It holds even when the
-// plugin's hooks are filtered out.
+// Key adds a state key, a [state.Key] of any types. It holds even when the plugin's hooks
+// are filtered out.
 func (r *Registrar) Key(k interface{ Definition() state.Definition }) {
 	r.to.Add(registered.Part{Kind: registered.Key, Value: k})
 }
@@ -34,7 +34,7 @@ func (r *Registrar) OnRunStart(h Hook[RunStart]) { r.on(core.PhaseRunStart, h) }
 // OnStepStart adds a hook to the phase in which a step begins.
 func (r *Registrar) OnStepStart(h Hook[StepStart]) { r.on(core.PhaseStepStart, h) }
 
-// OnBeforeInference adds a hook to the phase before the model is asked.
+// OnBeforeInference adds a hook to the phase before the model is called.
 func (r *Registrar) OnBeforeInference(h Hook[BeforeInference]) { r.on(core.PhaseBeforeInference, h) }
 
 // OnAfterInference adds a hook to the phase after the model's response.
@@ -57,35 +57,33 @@ func (r *Registrar) on(phase core.Phase, hook any) {
 	r.to.Add(registered.Part{Kind: registered.Hook, Phase: phase, Value: hook})
 }
 
-// Transform adds a change of the request that the model is about to be asked, when
-// everything else has been put into it. Transforms run in the order of their registration,
-// each on what those before it made; they are asked for every inference, a retry and a
-// continuation included, and must make the same of the same. The request's slices
-// are shared: a transform replaces them and never writes into them. An error ends the
-// run.
+// Transform adds a change of the model's request, when everything else is in it. Transforms
+// run in the order of their registration, each on the request that those before it made.
+// They run for every inference, a retry and a continuation included, and must return the
+// same request for the same input. The request's slices are shared: a transform replaces
+// them and never writes into them. An error ends the run.
 func (r *Registrar) Transform(t func(ctx context.Context, c BeforeInference, request *model.Request) error) {
 	r.to.Add(registered.Part{Kind: registered.Transform, Value: t})
 }
 
 // Gate adds a gate, which decides about a tool call whose arguments are valid, before it
-// runs, and again when a decision lets the call go on. What its verdict's Command asks for
-// counts once, with the call's result. It must not act on the world but through
-// effects. An error ends the run.
+// runs, and again when a decision lets the call continue. The requests of its verdict's
+// Command count once, with the call's result. A gate must not change anything outside
+// except through effects. An error ends the run.
 func (r *Registrar) Gate(g func(ctx context.Context, c GateCall) (Verdict, error)) {
 	r.to.Add(registered.Part{Kind: registered.Gate, Value: g})
 }
 
-// OnRefusal adds what follows when a decision that is to be remembered does not let a
-// call go on that the plugin's gate has let wait, under no id of its own: gates are not
-// asked about it any more. The hook's command counts with the call's result. A plugin has
-// one at most.
+// OnRefusal adds a hook for a call that the plugin's gate has suspended without an explicit
+// id, and that a decision to be remembered does not let continue: gates no longer run for
+// that call. The hook's command counts with the call's result. A plugin has one at most.
 func (r *Registrar) OnRefusal(h Hook[GateCall]) {
 	r.to.Add(registered.Part{Kind: registered.Refusal, Value: h})
 }
 
-// ToolPattern says that a text at a path within the agent's spec, such as
-// sections.permission.rules[0].tool, stands for tools by their names. One that stands for
-// none of the agent's is a warning of the agent, and an error of a strict spec.
+// ToolPattern declares that a text at a path within the agent's spec, such as
+// sections.permission.rules[0].tool, matches tools by their names. A text that matches none
+// of the agent's tools is a warning of the agent, and an error of a strict spec.
 func (r *Registrar) ToolPattern(path, text string, matches func(name string) bool) {
 	r.to.Add(registered.Part{Kind: registered.Pattern, Name: path, Text: text, Value: matches})
 }

@@ -26,7 +26,7 @@ var (
 	IncludeOnlyTools = Action[[]string]{Phase: core.PhaseBeforeInference, Name: "reveille.include_only_tools"}
 )
 
-// Target says where in the request a context message stands.
+// Target is the place of a context message in the request.
 type Target string
 
 // The targets, in the order in which the model reads them.
@@ -39,17 +39,17 @@ const (
 
 var targets = []Target{TargetSystem, TargetSession, TargetConversation, TargetSuffix}
 
-// ContextMessage is a text that the model reads beside the conversation, and that no
-// thread stores.
+// ContextMessage is a text that the model reads in addition to the conversation, and that
+// no thread stores.
 type ContextMessage struct {
 	Key      string    `json:"key"`  // names the message: a later one of the key takes its place
 	Text     string    `json:"text"` // empty: the message of the key is taken away
 	Target   Target    `json:"target,omitempty"`
 	Role     core.Role `json:"role,omitempty"`     // core.RoleSystem (the default) or core.RoleUser; of TargetSystem always the former
 	Priority int       `json:"priority,omitempty"` // of a target's messages the lower one comes first, then by key
-	// Persistent keeps the message in the requests of the run's later steps as well;
-	// else it is in this step's alone, and stands behind the newest message, whatever its
-	// target: else what providers keep of the request's beginning would be lost each time.
+	// Persistent keeps the message in the requests of the run's later steps as well.
+	// Otherwise it is in this step's request alone, after the newest message, for every
+	// target: elsewhere it would void the prefix that providers cache.
 	Persistent bool `json:"persistent,omitempty"`
 	// CooldownTurns is how many steps must go by until a message of the key is shown
 	// again, unless its text has changed; 0: none.
@@ -80,9 +80,9 @@ var SharedState = state.Document[map[string]any]("shared_state", state.ScopeThre
 // Place is the index of the message's target in the order in which the model reads them.
 func (m ContextMessage) Place() int { return max(0, slices.Index(targets, m.Target)) }
 
-// ForgetApprovals returns the command by which a plugin or a tool withdraws all remembered
-// answers to the Approval questions of tools, in the run and in the thread, of all its
-// agents: each call of such a tool asks again.
+// ForgetApprovals returns a command that withdraws all remembered answers to the Approval
+// questions of tools, in the run and in the thread, for all its agents. A plugin or a tool
+// returns it. Each later call of such a tool asks again.
 func ForgetApprovals() state.Command {
 	return state.Combine(
 		state.Map[struct{}](registered.RunApprovals, state.ScopeRun).Clear(),

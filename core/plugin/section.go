@@ -76,7 +76,7 @@ func (s Section[C]) Schema() (json.RawMessage, error) {
 	return json.Marshal(schema)
 }
 
-// optional makes the schema accept what Read does: every member may be left out.
+// optional makes the schema accept what Read does: every member is optional.
 func optional(s *jsonschema.Schema) {
 	if s == nil {
 		return

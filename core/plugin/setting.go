@@ -10,8 +10,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Setting is a section of an agent's spec with its value. [Section.Setting] makes one of
-// a Go value, and [Sections] puts several into a spec.
+// Setting is a section of an agent's spec with its value. [Section.Setting] makes one of a
+// value, and [Sections] puts several into a spec.
 type Setting struct {
 	Name string
 	// Value is the section's JSON. A value that the section would refuse is carried as

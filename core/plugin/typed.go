@@ -10,9 +10,9 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 )
 
-// Action declares a kind of scheduled work, with a payload of type P that is stored
-// as JSON. Each time that it is scheduled, a [state.Action] results. One that is
-// scheduled behind the last time that the run comes to its phase is dropped with the run.
+// Action declares a kind of scheduled work, with a payload of type P that is stored as
+// JSON. Each time that it is scheduled, a [state.Action] results. An action that is
+// scheduled after the last occurrence of its phase is dropped with the run.
 type Action[P any] struct {
 	Phase core.Phase // at which it runs
 	Name  string     // unique for the phase
@@ -33,7 +33,7 @@ func (a Action[P]) Schedule(payload P) state.Command {
 // state and logged; the action is not retried, and the run continues.
 //
 // It holds even when the plugin's hooks are filtered out. An action that an earlier phase
-// has scheduled for a tool phase runs once, with the first call that comes to it.
+// has scheduled for a tool phase runs once, with the first call that reaches the phase.
 func (a Action[P]) Handle(r *Registrar, handle func(ctx context.Context, c HandlerContext, payload P) (state.Command, error)) {
 	var run func(ctx context.Context, c HandlerContext, raw json.RawMessage) (state.Command, error)
 	if handle != nil {

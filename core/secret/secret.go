@@ -13,11 +13,11 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// redacted is what is shown instead of a secret.
+// redacted replaces a secret wherever it is shown.
 const redacted = "***"
 
-// String is a secret text. The zero value is none, and shows itself as nothing.
-// Values are compared with [String.Equal]; == compares identities.
+// String is a secret text. The zero value has no secret, and shows as an empty text. Values
+// are compared with [String.Equal]; == compares identities.
 type String struct {
 	// A pointer, so that fmt does not reach the text where it may not call
 	// methods: in an unexported field of another struct it prints an address.
@@ -70,9 +70,9 @@ func (s String) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // MarshalJSON implements json.Marshaler.
 func (s String) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
 
-// UnmarshalJSON implements json.Unmarshaler: it reads a string. What a secret
-// shows itself as is none, and an error: whoever sends back what they have read
-// would replace the secret by three stars.
+// UnmarshalJSON implements json.Unmarshaler: it reads a string. The text that replaces a
+// secret is an error: a client that sends back a redacted document would otherwise replace
+// the secret by three stars.
 func (s *String) UnmarshalJSON(data []byte) error {
 	var text string
 	if err := json.Unmarshal(data, &text); err != nil {

@@ -11,13 +11,13 @@ import (
 type Batch struct {
 	Mutations []Mutation `json:"mutations,omitempty"`
 
-	// Base is the revision that the batch was made for; on another one nothing of it
-	// is applied. Nil: it fits whatever is there. Hooks need none: the engine tells
-	// by the keys which of them collide.
+	// Base is the revision that the batch was made for; on another one nothing of it is
+	// applied. Nil: it fits every state. Hooks need none: the engine finds out by the keys
+	// which of them collide.
 	Base *uint64 `json:"base,omitempty"`
 }
 
-// IsZero reports whether the batch is empty, whatever its base.
+// IsZero reports whether the batch is empty, with any base.
 func (b Batch) IsZero() bool { return len(b.Mutations) == 0 }
 
 // On returns the batch for one revision only: the snapshot's.
@@ -61,7 +61,7 @@ func (b *Batch) add(d Batch) error {
 type Mutation struct {
 	Key    string          `json:"key"`
 	Update json.RawMessage `json:"update,omitempty"`
-	Value  json.RawMessage `json:"value,omitempty"` // what the key is set to, whatever it was
+	Value  json.RawMessage `json:"value,omitempty"` // the new value of the key, which replaces any old one
 }
 
 // merges reports whether the mutation goes with others of a commutative key.

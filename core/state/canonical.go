@@ -11,7 +11,7 @@ import (
 
 var errNotJSON = errors.New("not JSON")
 
-// encodeCanonical returns the canonical JSON of a Go value.
+// encodeCanonical returns the canonical JSON of a value.
 func encodeCanonical(v any) (json.RawMessage, error) {
 	raw, err := core.EncodeJSON(v)
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Command is what a hook or tool returns: what is to change and what is to
-// happen. Its payloads are encoded, so it can be stored as it is: the results
-// of tools carry commands until their round closes. What a command came to is a
-// [Patch]. The zero Command does nothing.
+// Command is the result of a hook or tool: changes of the state, actions and effects. Its
+// payloads are encoded, so it can be stored as it is: the results of tools carry commands
+// until their round closes. The outcome of a command is a [Patch]. The zero Command does
+// nothing.
 type Command struct {
 	Batch   Batch    `json:"batch,omitzero"`
 	Actions []Action `json:"actions,omitempty"`
@@ -89,8 +89,8 @@ type Effect struct {
 	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
-// Append adds what d does behind what c does. Two batches with different bases are
-// the command's Err, of code conflict.
+// Append adds the content of d after that of c. Two batches with different bases are the
+// command's Err, of code conflict.
 func (c *Command) Append(d Command) {
 	if c.Err == nil {
 		c.Err = d.Err

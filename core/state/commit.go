@@ -50,9 +50,9 @@ func (r *Registry) Commit(s Snapshot, b Batch) (Snapshot, Patch, error) {
 	return next, patch, nil
 }
 
-// draft applies a batch and returns what it makes of each key, in the order in
-// which the keys are first touched. What can be refused by its name alone is refused
-// before any Apply runs.
+// draft applies a batch and returns the new value of each key, in the order in which the
+// keys are first touched. A key that can be refused by its name alone is refused before any
+// Apply runs.
 func (r *Registry) draft(drafts []draft, s Snapshot, b Batch) ([]draft, error) {
 	if b.Base != nil && *b.Base != s.revision {
 		return nil, &stateerror.Revision{Expected: *b.Base, Actual: s.revision}
@@ -82,7 +82,7 @@ func (r *Registry) draft(drafts []draft, s Snapshot, b Batch) ([]draft, error) {
 	return drafts, nil
 }
 
-// replaced returns values with what the drafts made of them.
+// replaced returns values with the changes of the drafts.
 func replaced(values map[KeyPath]*value, drafts []draft, transient bool) map[KeyPath]*value {
 	next := make(map[KeyPath]*value, len(values)+len(drafts))
 	for path, v := range values {
@@ -175,13 +175,14 @@ type listener struct {
 	panicked func(error)
 }
 
-// Listen returns a registry that calls told after every commit that changes
-// something, before Commit returns: with the snapshots before and after it, which have one
-// revision when only transient values changed, and the patch between them. A panic of it changes nothing for the committer;
-// panicked, unless it is nil, is told of it: an *env.PanicError.
+// Listen returns a registry that calls told after every commit that changes something,
+// before Commit returns. told receives the snapshots before and after it, which have one
+// revision when only transient values changed, and the patch between them. A panic of told
+// changes nothing for the committer; panicked, unless it is nil, receives it: an
+// *env.PanicError.
 //
-// A commit is one of a step's draft: it may never be stored, and a step that is taken
-// again makes it again. What counts is in the log.
+// A commit is one of a step's draft: it may never be stored, and a step that is repeated
+// makes it again. Only the log counts.
 func (r *Registry) Listen(told func(before, after Snapshot, patch Patch), panicked func(error)) *Registry {
 	next := *r
 	next.listeners = append(slices.Clip(r.listeners), listener{told, panicked})

@@ -10,7 +10,7 @@ import (
 // either order, to the same state: the first operation of q that does not go with one of p.
 // Nil: they can. Only paths are compared: two operations that put the same value at one
 // place are a conflict too, and names of members that are digits count as indexes. An
-// operation without a valid path is ignored: folding it says what is wrong.
+// operation without a valid path is ignored: folding it returns the error.
 func (p Patch) Conflict(q Patch) error {
 	for _, x := range p {
 		for _, y := range q {

@@ -34,8 +34,8 @@ func (s Snapshot) Diff(to Snapshot) Patch {
 	return patch
 }
 
-// difference returns the operations that turn one value of a key into another;
-// nil stands for no value.
+// difference returns the operations that turn one value of a key into another; nil means no
+// value.
 func difference(key KeyPath, from, to json.RawMessage) Patch {
 	path := key.String()
 	switch {

@@ -15,18 +15,18 @@ type DocumentKey[V any] struct {
 	Key[V, []Edit]
 }
 
-// Document returns a key whose updates are lists of edits. V is what the document is
-// read as: a struct, or a map, or json.RawMessage. Edits of one update apply in order,
-// all or none; one that does not fit is the command's error, and so is a document that
-// is no V any more. Its patches hold what the edits changed.
+// Document returns a key whose updates are lists of edits. V is the type that the document
+// is read as: a struct, or a map, or json.RawMessage. Edits of one update apply in order,
+// all or none; one that does not fit is the command's error, and so is a document that is
+// no longer a V. Its patches hold the changes of the edits.
 //
 //	var Plan = state.Document[map[string]any]("plan", state.ScopeThread)
 //
 //	command := Plan.Edit(state.At("title").Set("Move house"), state.At("tasks").Append("boxes"))
 //
-// Two hooks that edit one document collide, as those of any exclusive key do. Members
-// that are to merge are values of a lattice, declared by [LatticeAt]; to have two hooks
-// edit such a document side by side, Commutative must be set too.
+// Two hooks that edit one document collide, as those of any exclusive key do. Members that
+// should merge are values of a lattice, declared by [LatticeAt]. To let two hooks edit such
+// a document concurrently, set Commutative too.
 func Document[V any](name string, scope Scope, lattices ...Lattice) DocumentKey[V] {
 	d := DocumentKey[V]{Key[V, []Edit]{Name: name, Scope: scope, weigh: true}}
 	d.change = func(value, update json.RawMessage) (json.RawMessage, []edit, error) {
@@ -87,8 +87,8 @@ type editor struct {
 	lattices []Lattice
 }
 
-// apply makes one edit and returns the operations that it comes to: none when it
-// changes nothing. After an error the document is of no use.
+// apply makes one edit and returns the resulting operations: none when it changes nothing.
+// After an error the document is of no use.
 func (d editor) apply(e Edit) ([]edit, error) {
 	tokens, err := e.tokens()
 	if err != nil {
@@ -150,7 +150,7 @@ func (d editor) find(tokens []string) (*node, error) {
 	return n, nil
 }
 
-// set puts a value at a path, in objects made for it where there are none.
+// set puts a value at a path, in objects that it makes if they are missing.
 func (d editor) set(tokens []string, value json.RawMessage) ([]edit, error) {
 	n, at := d.root, ""
 	for i, token := range tokens {
@@ -274,7 +274,7 @@ func (d editor) join(target *node, tokens []string, e Edit) ([]edit, error) {
 	if target.isAbsent() {
 		return d.set(tokens, merged)
 	}
-	// A lattice is as large as what it has seen: only what is new in it is worth a record.
+	// A lattice is as large as its history: only the new part of it is worth a record.
 	var edits []edit
 	for _, o := range compare(e.Path, value, merged, maxDiffDepth) {
 		edits = append(edits, edit{o.Op, o.Path, o.Value})

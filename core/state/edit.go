@@ -14,8 +14,8 @@ var (
 	// errWrongType is an edit of something that it does not work on: an increment of
 	// a text, a member of a list.
 	errWrongType = core.Errorf(core.CodeInvalid, "wrong type")
-	// errOutOfRange is an index that a list does not have, or a sum that is no number
-	// any more.
+	// errOutOfRange is an index that a list does not have, or a sum that is no longer a
+	// number.
 	errOutOfRange = core.Errorf(core.CodeInvalid, "out of range")
 	// errMissing is an edit of what must be there, and is not.
 	errMissing = core.Errorf(core.CodeInvalid, "nothing is there")
@@ -23,11 +23,11 @@ var (
 	errNoLattice = core.Errorf(core.CodeInvalid, "no lattice is declared there")
 )
 
-// The edits of a document. Those that create say so; the others change what is there.
+// The edits of a document. Some create a missing value; the others change an existing one.
 const (
 	editSet       = "set"           // sets a member or element; creates the objects that lead to it
-	editDelete    = "delete"        // removes a member or element; nothing, when there is none
-	editAppend    = "append"        // adds behind a list; creates it
+	editDelete    = "delete"        // removes a member or element; nothing, if it is missing
+	editAppend    = "append"        // adds at the end of a list; creates it
 	editMerge     = "merge_object"  // sets the members that are given; creates the object
 	editIncrement = "increment"     // adds to a number
 	editDecrement = "decrement"     // subtracts from a number
@@ -80,7 +80,7 @@ func (p Path) Index(i int) Path { return p.Member(strconv.Itoa(i)) }
 // String returns the path as a JSON pointer.
 func (p Path) String() string { return p.pointer }
 
-// Set returns the edit that puts a value at the path, whatever was there. Objects on
+// Set returns the edit that puts a value at the path, and replaces any other. Objects on
 // the way that are missing or null are created; an element must be there already. A
 // scalar on the way is the wrong type, an index that the list does not have
 // out of range.
@@ -90,8 +90,8 @@ func (p Path) Set(value any) Edit { return p.edit(editSet, value) }
 // The whole document becomes null.
 func (p Path) Delete() Edit { return Edit{Op: editDelete, Path: p.pointer} }
 
-// Append returns the edit that adds an element behind the list at the path, which is
-// created where nothing is. Anything else there is the wrong type.
+// Append returns the edit that adds an element at the end of the list at the path, which is
+// created if it is missing. Any other value there is the wrong type.
 func (p Path) Append(element any) Edit { return p.edit(editAppend, element) }
 
 // Merge returns the edit that sets the members of an object at the path, one level
@@ -125,9 +125,9 @@ func (p Path) Insert(index int, element any) Edit {
 // something else than a list the wrong type.
 func (p Path) Remove(element any) Edit { return p.edit(editRemove, element) }
 
-// Join returns the edit that merges a value into the lattice at the path, which is
-// created where nothing is. A path that the document declares no lattice for is
-// no lattice; what is no value of the lattice, there or given, is the wrong type.
+// Join returns the edit that merges a value into the lattice at the path, which is created
+// if it is missing. A path must have a lattice that the document declares. A value that is
+// invalid for the lattice, there or given, is the wrong type.
 func (p Path) Join(delta any) Edit { return p.edit(editJoin, delta) }
 
 func (p Path) edit(op string, value any) Edit {

@@ -24,7 +24,7 @@ func (n *node) shape() kind {
 	}
 }
 
-// isAbsent reports whether nothing is there, or null, which stands for nothing.
+// isAbsent reports whether the value is missing, or null, which means the same.
 func (n *node) isAbsent() bool { return n == nil || n.kind == kindRaw && isNull(n.raw) }
 
 // noun is what a reader calls the value.

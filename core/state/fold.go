@@ -28,10 +28,10 @@ func (s Snapshot) Fold() *Fold {
 	return &Fold{revision: s.revision, values: s.values, shared: true}
 }
 
-// Apply folds the patch that led to a revision; an empty one changes nothing,
-// whatever the revision. A patch that does not fit what is there, and one whose
-// revision is not later than the fold's (with Skip, older ones are expected),
-// are errors with code [core.CodeCorrupt].
+// Apply folds the patch that led to a revision; an empty one changes nothing, at any
+// revision. A patch that does not fit the present state, and one whose revision is not
+// later than the fold's (with Skip, older ones are expected), are errors with code
+// [core.CodeCorrupt].
 func (f *Fold) Apply(p Patch, revision uint64) error {
 	if len(p) == 0 {
 		return nil

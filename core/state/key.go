@@ -9,7 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/stateerror"
 )
 
-// Scope says how long a key's value lives.
+// Scope is how long a key's value lives.
 type Scope uint8
 
 // String returns the word that begins the scope's paths.
@@ -41,9 +41,9 @@ type Key[V, U any] struct {
 	Name  string // unique in a registry, and stored: renaming a key loses its values
 	Scope Scope  // stored too: a key of another scope starts empty
 
-	// Commutative keys take the updates of hooks that run side by side, one after the other
-	// as they are, in the order in which the hooks are registered. Of two hooks that change
-	// another key the later one runs again, on what the earlier one committed.
+	// Commutative keys take the updates of concurrent hooks, one after the other without a
+	// conflict, in the order in which the hooks are registered. If two hooks change any
+	// other key, the later one runs again, on the state that the earlier one committed.
 	Commutative bool
 
 	// Transient keeps the value out of patches, and so out of the log: it lasts until
@@ -56,11 +56,10 @@ type Key[V, U any] struct {
 	// Retain keeps the value when [Registry.Uninstall] removes those of a plugin.
 	Retain bool
 
-	// Apply returns the value after an update. It owns both arguments. What is
-	// stored is the value that it returns, so a later version of it changes
-	// what happens then and nothing that was. An update that waits in a tool's
-	// stored result is applied when its round closes, maybe twice: the value
-	// must depend on the arguments only.
+	// Apply returns the value after an update. It owns both arguments. The returned value
+	// is stored, so a later version of Apply changes only later values. An update that
+	// waits in a tool's stored result is applied when its round closes, maybe twice: the
+	// value must depend on the arguments only.
 	Apply func(value V, update U) V
 
 	change change // set by the functions that make a key; nil: computed by Apply
@@ -114,9 +113,9 @@ func (k Key[V, U]) Clear() Command {
 	return Command{Batch: Batch{Mutations: []Mutation{{Key: k.Name}}}}
 }
 
-// Set returns the command that makes value the key's, whatever it was: Apply is not
-// asked. Unlike updates of a commutative key it goes with no other change of the
-// key: of two hooks the later one runs again. A V that JSON cannot express is the
+// Set returns the command that sets the value of a key, and replaces any other, without a
+// call of Apply. Unlike updates of a commutative key it conflicts with every other change
+// of the key: the later of two hooks runs again. A V that JSON cannot express is the
 // command's Err.
 func Set[V, U any](k Key[V, U], value V) Command {
 	raw, err := encodeCanonical(value)
@@ -153,7 +152,7 @@ func (k Key[V, U]) compute(value, update json.RawMessage) (json.RawMessage, []ed
 	return next, nil, err
 }
 
-// check returns why a value is none of the key's.
+// check returns why a value is invalid for the key.
 func (k Key[V, U]) check(value json.RawMessage) error {
 	_, err := decode[V](k.Name, "value", value)
 	return err

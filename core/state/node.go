@@ -188,8 +188,8 @@ func (n *node) appendTo(b []byte) []byte {
 	}
 }
 
-// json returns the value's bytes, which a snapshot may keep: no spare room is
-// left behind them.
+// json returns the value's bytes, which a snapshot may keep: their slice has no spare
+// capacity.
 func (n *node) json() json.RawMessage {
 	if n.kind == kindRaw && !n.owned {
 		return n.raw

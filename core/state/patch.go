@@ -75,7 +75,7 @@ func (p Patch) size() int {
 }
 
 // Keys returns the keys that the patch touches, each once, in the order in
-// which they are first touched. Operations whose path is none are left out.
+// which they are first touched. Operations with an invalid path are omitted.
 func (p Patch) Keys() []KeyPath {
 	var keys []KeyPath
 	seen := make(map[KeyPath]bool, len(p))
@@ -105,8 +105,8 @@ func (p Patch) Inverse(before Snapshot) (Patch, error) {
 	return back, nil
 }
 
-// Join returns one patch that does what p and then the others do, in order. Of a key that
-// is set as a whole, only the last setting and what follows it is kept.
+// Join returns one patch with the effect of p and then of the others, in order. If a key is
+// set as a whole, only its last setting and the later operations are kept.
 func (p Patch) Join(others ...Patch) Patch {
 	size := len(p)
 	for _, o := range others {
@@ -129,7 +129,7 @@ func (p Patch) Join(others ...Patch) Patch {
 	for i, o := range all {
 		key, inside, err := parsePointer(o.Path)
 		if err != nil {
-			return all // folding it will say what is wrong
+			return all // folding it will return the error
 		}
 		keys[i] = key
 		h := histories[key]
@@ -148,7 +148,7 @@ func (p Patch) Join(others ...Patch) Patch {
 			continue
 		}
 		if i == h.last && h.added {
-			o.Op = opAdd // what a replace would have found is left out
+			o.Op = opAdd // the value that a replace would have found is omitted
 		}
 		joined = append(joined, o)
 	}

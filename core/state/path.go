@@ -9,9 +9,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// KeyPath is where a value stands in the state of a thread. As text it is the
-// JSON pointer "/thread/KEY", "/run/KEY" or "/call/INDEX/KEY", so that a reader
-// knows what ends with a run or a step without the code that declared the key.
+// KeyPath is the place of a value in the state of a thread. As text it is the JSON pointer
+// "/thread/KEY", "/run/KEY" or "/call/INDEX/KEY". So a reader knows which values end with a
+// run or a step without the code that declared the key.
 type KeyPath struct {
 	Scope Scope
 	Call  int // index of the tool call in its turn, from 0; 0 for other scopes

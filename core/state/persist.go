@@ -18,8 +18,8 @@ type persisted struct {
 }
 
 // Export returns the stored values of a scope as {"revision":n,"extensions":{key:
-// value}}: one text for one state. Values of keys that nobody has registered are part
-// of it, those of transient keys are not. Values of a tool call end with its step: to
+// value}}: one text for one state. Values of unregistered keys are part of it, those of
+// transient keys are not. Values of a tool call end with its step: to
 // export them has code invalid. A value that was stored damaged has code corrupt.
 func (s Snapshot) Export(scope Scope) ([]byte, error) {
 	if err := portable(scope); err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// ProfileKey names profiles of type V: values outside of threads, each under a
-// key of its own. A preference has a user's or an agent's name as its key, what
-// is shared has the key of a [Shared]. Declare it once, as a package variable.
+// ProfileKey names profiles of type V: values outside of threads, each under a separate
+// key. A preference has a user's or an agent's name as its key, a shared value has the key
+// of a [Shared]. Declare it once, as a package variable.
 //
 //	var Locale = state.ProfileKey[string]{Name: "locale"}
 //
@@ -24,15 +24,15 @@ type ProfileKey[V any] struct {
 	Name string // the namespace, stored: renaming it loses its values
 }
 
-// Read returns the value under a key; where none stands the zero V. A stored
-// value that is no V is an error with code [core.CodeCorrupt].
+// Read returns the value under a key; the zero V if no value is stored. A stored value that
+// is not a V is an error with code [core.CodeCorrupt].
 func (k ProfileKey[V]) Read(ctx context.Context, profiles Profiles, key string) (V, error) {
 	value, _, err := k.read(ctx, profiles, key)
 	return value, err
 }
 
-// Write sets the value under a key, whatever stands there: of two writers the
-// last one wins. [ProfileKey.Update] is for a value that depends on the one before.
+// Write sets the value under a key, and replaces any other: of two writers the last one
+// wins. Use [ProfileKey.Update] for a value that depends on the previous one.
 func (k ProfileKey[V]) Write(ctx context.Context, profiles Profiles, key string, value V) error {
 	if profiles == nil {
 		return errNoProfiles
@@ -45,8 +45,8 @@ func (k ProfileKey[V]) Write(ctx context.Context, profiles Profiles, key string,
 	return err
 }
 
-// updateTries is how often Update reads before it gives up. Each try that fails
-// is one in which another writer succeeded.
+// updateTries is how often Update reads before it gives up. An attempt fails only if
+// another writer has succeeded.
 const updateTries = 16
 
 // Update sets the value under a key to what change makes of it, and returns that.
@@ -91,8 +91,8 @@ func (k ProfileKey[V]) Delete(ctx context.Context, profiles Profiles, key string
 	return profiles.Delete(ctx, k.at(key), AnyRevision)
 }
 
-// Keys lists the keys that begin with prefix and have a value, in order, behind
-// after, at most limit.
+// Keys lists the keys that begin with prefix and have a value, in order, from the first one
+// after the given key, at most limit.
 func (k ProfileKey[V]) Keys(ctx context.Context, profiles Profiles, prefix, after string, limit int) ([]string, error) {
 	if profiles == nil {
 		return nil, errNoProfiles
@@ -125,10 +125,10 @@ func (k ProfileKey[V]) encode(value V) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// Shared says who shares a profile: those who work for one parent thread, all runs of an
-// agent, or one thread, beside its state; at most one of them is set. The zero Shared is
-// all agents and threads of a tenant. Its Key is that of the profile, in a namespace of any
-// [ProfileKey]; it is plain text, and other texts are keys too.
+// Shared names who shares a profile: the threads that work for one parent thread, all runs
+// of an agent, or one thread; at most one of them is set. The zero Shared is all agents and
+// threads of a tenant. Its Key is that of the profile, in a namespace of any [ProfileKey];
+// it is plain text, and other texts are keys too.
 type Shared struct {
 	ParentThread string
 	Agent        string

@@ -12,13 +12,12 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Profiles keeps values that outlive threads and are shared between them: the
-// preferences of a user, what several agents know together. What a hook or tool
-// gets belongs to the tenant of its run. Code reads and writes through a
-// [ProfileKey].
+// Profiles keeps values that outlive threads and are shared between them: the preferences
+// of a user, common knowledge of several agents. A hook or tool gets the profiles of its
+// run's tenant. Code reads and writes through a [ProfileKey].
 //
-// A profile is no part of a run's state. It is changed at once and not by a
-// commit: a hook that runs again after a crash changes it again.
+// A profile is not part of a run's state. It is changed immediately and not by a commit: a
+// hook that runs again after a crash changes it again.
 //
 // Implementations must be safe for concurrent use and durable when a method
 // returns nil. An error with another code than those named here means that the
@@ -27,30 +26,28 @@ type Profiles interface {
 	// Read reads a profile, strongly consistent. One that does not exist is the
 	// zero Profile and no error.
 	Read(ctx context.Context, name ProfileName) (Profile, error)
-	// Write sets a value if the stored revision is the one given: 0 where nothing
-	// may stand, [AnyRevision] for whatever stands there. It returns the new
-	// revision. Another stored one is [ErrProfileConflict], a value over
-	// 256 KiB has code [core.CodeTooLarge], and one that is not JSON has code
-	// [core.CodeInvalid]; nothing was written then.
+	// Write sets a value if the stored revision is the one given: 0 if no value may exist,
+	// [AnyRevision] for any value or none. It returns the new revision. Another stored one
+	// is [ErrProfileConflict], a value over 256 KiB has code [core.CodeTooLarge], and one
+	// that is not JSON has code [core.CodeInvalid]; nothing was written then.
 	Write(ctx context.Context, name ProfileName, value json.RawMessage, revision uint64) (uint64, error)
-	// Delete erases a profile under the same condition as Write. Where nothing
-	// stands it succeeds, whatever the revision.
+	// Delete erases a profile under the same condition as Write. If no value exists, it
+	// succeeds, for any revision.
 	Delete(ctx context.Context, name ProfileName, revision uint64) error
-	// Keys lists the keys of a namespace that begin with prefix, in the order of
-	// their bytes, behind after, at most limit. It may cost as much as reading
-	// their values.
+	// Keys lists the keys of a namespace that begin with prefix, in the order of their
+	// bytes, from the first one after the given key, at most limit. It may cost as much as
+	// reading their values.
 	Keys(ctx context.Context, namespace, prefix, after string, limit int) ([]string, error)
 }
 
-// Profile is a stored value. Its revision is never 0, and names this value for
-// good: after any write, and after a deletion, there is another one. It says
-// nothing about order.
+// Profile is a stored value. Its revision is never 0, and permanently names this value:
+// after any write, and after a deletion, there is another one. It implies no order.
 type Profile struct {
 	Value    json.RawMessage
 	Revision uint64
 }
 
-// AnyRevision as the condition of a write or deletion is none: the last one wins.
+// AnyRevision imposes no condition on a write or deletion: the last one wins.
 const AnyRevision uint64 = math.MaxUint64
 
 // Limits of a profile, in bytes.
@@ -59,7 +56,7 @@ const (
 	maxProfileKey  = 512       // of the key
 )
 
-// What the ports to profiles return, wrapped, besides success.
+// The errors of the ports to profiles, which they wrap.
 var (
 	// ErrProfileConflict: the profile has another revision than the one given.
 	ErrProfileConflict = core.Errorf(core.CodeConflict, "the profile has another revision")
@@ -67,7 +64,7 @@ var (
 	errNoProfiles      = core.Errorf(core.CodeUnsupported, "there is no store of profiles here")
 )
 
-// ProfileName is where a profile stands within its tenant.
+// ProfileName is the place of a profile within its tenant.
 type ProfileName struct {
 	Namespace string // the kind of value: a [ProfileKey]'s name
 	Key       string // which of its kind: free text, often that of a [Shared]

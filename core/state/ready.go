@@ -8,17 +8,17 @@ func Counter(name string, scope Scope) Key[int, int] {
 	return Key[int, int]{Name: name, Scope: scope, Commutative: true, Apply: func(sum, more int) int { return sum + more }}
 }
 
-// Value returns a key whose updates replace the value. Of two hooks that do so at
-// once the later one runs again, on what the earlier one has set.
+// Value returns a key whose updates replace the value. If two hooks do so concurrently, the
+// later one runs again, on the value that the earlier one has set.
 //
 //	var Draft = state.Value[Mail]("draft", state.ScopeRun)
 func Value[T any](name string, scope Scope) Key[T, T] {
 	return Key[T, T]{Name: name, Scope: scope, Apply: func(_, next T) T { return next }}
 }
 
-// List returns a key whose updates append one element each. Hooks may append side by
-// side: the elements stand in the order in which the hooks are registered, those of
-// tools in the order of their calls. Its patches hold the element alone.
+// List returns a key whose updates append one element each. Hooks may append concurrently:
+// the elements are in the order in which the hooks are registered, those of tools in the
+// order of their calls. Its patches hold the element alone.
 //
 //	var Notes = state.List[string]("notes", state.ScopeThread)
 func List[E any](name string, scope Scope) Key[[]E, E] {

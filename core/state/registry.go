@@ -55,14 +55,13 @@ func (r *Registry) Scope(key string) (scope Scope, ok bool) {
 	return d.scope, ok
 }
 
-// Uninstall removes the values of the keys, at whatever scope and of whatever call,
-// but for those that are retained. It returns the next snapshot and the patch to it,
-// as [Registry.Commit] does. A key that is not registered is an error, and
-// nothing is removed.
+// Uninstall removes the values of the keys, at every scope and of every call, except those
+// that are retained. It returns the next snapshot and the patch to it, as [Registry.Commit]
+// does. A key that is not registered is an error, and nothing is removed.
 //
-// It is for a plugin that is taken away for good, together with what it kept.
-// Nothing calls it when an agent merely comes without a plugin: a [Fold] keeps the
-// values of keys that nobody knows any more, since the plugin may come back.
+// Use it to remove a plugin permanently, together with its values. Nothing calls it when an
+// agent merely comes without a plugin: a [Fold] keeps the values of unknown keys, since the
+// plugin may come back.
 func (r *Registry) Uninstall(s Snapshot, keys ...string) (Snapshot, Patch, error) {
 	for _, key := range keys {
 		if !r.Has(key) {

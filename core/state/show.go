@@ -7,9 +7,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Only returns the operations on keys that keep accepts: the patch itself when it
-// accepts them all. What is left can be applied to [Snapshot.Document] of the same
-// keys.
+// Only returns the operations on keys that keep accepts: the patch itself when it accepts
+// them all. The result can be applied to [Snapshot.Document] of the same keys.
 func (p Patch) Only(keep func(KeyPath) bool) Patch {
 	refused := func(o Operation) bool {
 		key, _, err := parsePointer(o.Path)
@@ -25,8 +24,8 @@ func (p Patch) Only(keep func(KeyPath) bool) Patch {
 var nothing = json.RawMessage(`{"thread":{},"run":{}}`)
 
 // Document returns the stored values of keys that keep accepts as one JSON object,
-// {"thread": {KEY: VALUE}, "run": {KEY: VALUE}}, keys sorted; values of single calls
-// are left out. Patches on those keys fit it. It must not be changed; empty reports that
+// {"thread": {KEY: VALUE}, "run": {KEY: VALUE}}, keys sorted; values of single calls are
+// omitted. Patches on those keys fit it. It must not be changed; empty reports that
 // it has no value.
 func (s Snapshot) Document(keep func(KeyPath) bool) (document json.RawMessage, empty bool) {
 	if len(s.values) == 0 { // as in most threads: it costs nothing

@@ -27,8 +27,8 @@ type Snapshot struct {
 	registry  *Registry
 }
 
-// With returns a snapshot with stored values of its own at a revision, and with the
-// snapshot's others; it is bound to nothing. So a snapshot is made of what was stored.
+// With returns a snapshot with the given stored values at a revision, and with the
+// snapshot's others; it is bound to nothing. So a snapshot can be made from stored values.
 func (s Snapshot) With(revision uint64, values map[KeyPath]json.RawMessage) Snapshot {
 	next := Snapshot{revision: revision, values: make(map[KeyPath]*value, len(s.values)+len(values))}
 	maps.Copy(next.values, s.values)
@@ -81,24 +81,23 @@ func (s Snapshot) Paths() []KeyPath {
 	return slices.SortedFunc(maps.Keys(s.values), KeyPath.Compare)
 }
 
-// Value returns the JSON of a stored value, which must not be changed; ok is false
-// when there is none. It serves storage and display: code that knows the key
-// uses [Key.Read].
+// Value returns the JSON of a stored value, which must not be changed; ok is false if it
+// does not exist. It serves storage and display: code that knows the key uses [Key.Read].
 func (s Snapshot) Value(path KeyPath) (value json.RawMessage, ok bool) {
 	v, ok := s.values[path]
 	return v.bytes(), ok
 }
 
-// Equal reports whether two snapshots have the same revision and the same stored
-// values, byte for byte. What they are bound to does not count.
+// Equal reports whether two snapshots have the same revision and the same stored values,
+// byte for byte. Their bindings do not count.
 func (s Snapshot) Equal(t Snapshot) bool {
 	return s.revision == t.revision && maps.EqualFunc(s.values, t.values, func(a, b *value) bool {
 		return a == b || bytes.Equal(a.raw, b.raw)
 	})
 }
 
-// Size is about how much memory the stored values take, in bytes. What readers have
-// decoded is as much again, at most and about.
+// Size is about how much memory the stored values take, in bytes. Values that readers have
+// decoded take about as much again, at most.
 func (s Snapshot) Size() int {
 	const entry = 64 // a path, and a value's slice, in a map
 	size := 0

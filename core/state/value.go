@@ -10,12 +10,12 @@ import (
 // with it what [Key.Read] has decoded. It is never copied.
 type value struct {
 	raw     json.RawMessage     // canonical, unless it was stored damaged; never written
-	decoded atomic.Pointer[any] // a *decodedAs[V]; nil: nobody has read it
+	decoded atomic.Pointer[any] // a *decodedAs[V]; nil: it was not read yet
 }
 
 func newValue(raw json.RawMessage) *value { return &value{raw: raw} }
 
-// bytes returns the value's JSON; nil stands for no value.
+// bytes returns the value's JSON; nil means no value.
 func (v *value) bytes() json.RawMessage {
 	if v == nil {
 		return nil
@@ -23,15 +23,15 @@ func (v *value) bytes() json.RawMessage {
 	return v.raw
 }
 
-// decodedAs is a decoded value. It holds the interface through which it is found, so
-// that keeping it takes no memory of its own.
+// decodedAs is a decoded value. It holds the interface through which it is found, so that
+// keeping it takes no additional memory.
 type decodedAs[V any] struct {
 	value V
 	self  any
 }
 
-// read decodes a value the first time and returns the same one from then on. Of two
-// goroutines that decode it at once the first one's is kept. A value that is read as
+// read decodes a value the first time and returns the same one from then on. If two
+// goroutines decode it concurrently, the first one's is kept. A value that is read as
 // two types is kept as the first.
 func read[V any](v *value, name string) (V, error) {
 	if v == nil || len(v.raw) == 0 {
@@ -54,9 +54,8 @@ func read[V any](v *value, name string) (V, error) {
 	return fresh.value, nil
 }
 
-// clip takes the spare room from the slices of a value and of its structs: whoever
-// appends to one gets an array of his own, and does not write behind the elements
-// that others read.
+// clip removes the spare capacity from the slices of a value and of its structs: code that
+// appends to one gets a new array, and does not write after the elements that others read.
 func clip(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Slice:

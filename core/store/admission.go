@@ -6,8 +6,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Admission is what is counted of one tenant whose use is limited: what a day's runs have
-// used, and which runs are queued to run or running, each in a slot of its own. It is one
+// Admission has the counters of one tenant whose use is limited: the usage of a day's runs,
+// and the runs that are queued to run or running, each in a separate slot. It is one
 // record, so that admitting a run is one write that compares and counts.
 type Admission struct {
 	Day    int64    // the day of the counters: days since 1970, in UTC
@@ -21,21 +21,21 @@ type Admission struct {
 type Slot struct {
 	Thread string `json:"thread"`
 	Since  int64  `json:"since"` // when it was taken, unix milliseconds
-	// Key tells which submission took it, so that another try of that finds it: what
+	// Key names the submission that took it, so that another attempt of that finds it: as
 	// [core.CheckName] allows; empty: it has no key.
 	Key string `json:"key,omitempty"`
-	// Tokens and Spend are what the run's totals say as soon as everything is in its log
-	// that was charged: what they say less, when the slot is given back, was charged for
-	// turns that a crash has lost.
+	// Tokens and Spend are the figures of the run's totals as soon as everything charged is
+	// in its log. If the totals have less when the slot is released, the difference was
+	// charged for turns that a crash has lost.
 	Tokens int64    `json:"tokens,omitempty"`
 	Spend  core.USD `json:"spend,omitempty"`
 }
 
-// Same reports whether two are one slot, whatever was charged to it.
+// Same reports whether two are one slot, with any charges.
 func (s Slot) Same(o Slot) bool { return s.Thread == o.Thread && s.Since == o.Since && s.Key == o.Key }
 
-// Admitting asks for a run to be admitted: it is counted, and has a slot. It says what the
-// tenant must stay under; 0 of each: it does not matter.
+// Admitting asks for a run to be admitted: it is counted, and has a slot. Its limits are
+// those that the tenant must stay under; 0 of each: no limit.
 type Admitting struct {
 	Day   int64
 	Run   core.ID
@@ -48,7 +48,7 @@ type Admitting struct {
 	MaxSlots  int
 }
 
-// Room reports whether the run may be admitted beside what is counted.
+// Room reports whether the run may be admitted in addition to the counted ones.
 func (a Admitting) Room(now Admission) bool {
 	return (a.MaxRuns == 0 || now.Runs < a.MaxRuns) && (a.MaxTokens == 0 || now.Tokens < a.MaxTokens) &&
 		(a.MaxSpend == 0 || now.Spend < a.MaxSpend) && (a.MaxSlots == 0 || len(now.Slots) < a.MaxSlots)
@@ -93,7 +93,7 @@ func (t *Tally) On(day int64) Admission {
 	return Admission{Day: day, Runs: c.Runs, Tokens: c.Tokens, Spend: c.Spend, Slots: maps.Clone(t.Slots)}
 }
 
-// Admit is [Backend.Admit]; changed says that the tally is to be stored.
+// Admit is [Backend.Admit]; changed reports that the tally is to be stored.
 func (t *Tally) Admit(a Admitting) (admitted, changed bool) {
 	if _, ok := t.Slots[a.Run]; ok {
 		return true, false

@@ -7,8 +7,8 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
-// What a backend returns, wrapped, besides success: errors.Is finds it, and not
-// another error of the same code. Anything else is an unknown outcome.
+// The errors of a backend, which it wraps: errors.Is finds each, and not another error of
+// the same code. Any other error is an unknown outcome.
 var (
 	// ErrFenced: a later claim, or the same at a later version, wrote the record.
 	// It must not be returned when the write may have happened.
@@ -20,18 +20,17 @@ var (
 	ErrTooLarge = core.Errorf(core.CodeTooLarge, "record is over the size limit")
 	// ErrThrottled: the backend refused for now; nothing was written.
 	ErrThrottled = core.Errorf(core.CodeThrottled, "store is throttling")
-	// ErrCorrupt: what is stored contradicts itself. Who decides by it asks for
-	// core.CodeCorrupt: what does not decode is found by packages, too, that know of
-	// no store.
+	// ErrCorrupt: stored data contradicts itself. Code that decides by it must check for
+	// core.CodeCorrupt: packages without a store also find data that does not decode.
 	ErrCorrupt = core.Errorf(core.CodeCorrupt, "stored data is corrupt")
 )
 
-// ErrUnwritable is wrapped by the error of a write that the disk did not take, as a full one
-// does not. Whether the write is there is not known. What is stored can be read.
+// ErrUnwritable is wrapped by the error of a write that the disk did not take, as a full
+// one does not. Whether the write is stored is not known. Stored data can be read.
 var ErrUnwritable = core.Errorf(core.CodeUnavailable, "the disk takes no writes, it may be full; what is stored can be read")
 
-// RefusedError is a record that was not stored because of what stands in its
-// place. Cause is ErrFenced or ErrConflict.
+// RefusedError is a record that was not stored because of the record in its place. Cause is
+// ErrFenced or ErrConflict.
 type RefusedError struct {
 	Name  string
 	Cause error

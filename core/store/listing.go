@@ -11,8 +11,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Place is where a record stands in a list: newest first, and where the time is the
-// same the other way round in the order of names.
+// Place is the place of a record in a list: newest first, and at the same time in reverse
+// order of names.
 type Place struct {
 	At     int64 // unix milliseconds
 	Thread string
@@ -30,9 +30,9 @@ func (p Place) Compare(q Place) int {
 	return cmp.Or(cmp.Compare(p.At, q.At), cmp.Compare(p.Thread, q.Thread), cmp.Compare(p.Name, q.Name))
 }
 
-// Place returns in which list of a tenant a record of [KindLatest] is, and where, as one of
-// the thread. Whatever else its payload says is not looked at, so that one of a newer program
-// is listed as well. A payload that does not say it is core.CodeInvalid.
+// Place returns the list of a tenant that a record of [KindLatest] is in, and its place
+// there, as one of the thread. Other members of its payload are ignored, so that one of a
+// newer program is listed as well. A payload without a place is core.CodeInvalid.
 func (r Record) Place(thread string) (list string, place Place, err error) {
 	var l listing
 	if !l.scan(r.Payload) {
@@ -78,8 +78,8 @@ func (l *listing) scan(payload []byte) bool {
 	return true
 }
 
-// checkList validates the name of a list: what kind it is of, a colon, and whose it is,
-// each as core.CheckName has it; nobody's ends with the colon.
+// checkList validates the name of a list: its kind, a colon, and its owner, each as
+// core.CheckName has it; a list without an owner ends with the colon.
 func checkList(list string) error {
 	kind, of, ok := strings.Cut(list, ":")
 	if !ok {
@@ -91,7 +91,7 @@ func checkList(list string) error {
 	return errors.Join(core.CheckName("kind of list", kind), core.CheckName("owner of list "+kind, of))
 }
 
-// CheckListed validates what is asked of [Backend.Listed].
+// CheckListed validates the arguments of [Backend.Listed].
 func CheckListed(tenant, list string) error {
 	if err := core.CheckName("tenant", tenant); err != nil {
 		return err

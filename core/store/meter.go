@@ -47,8 +47,8 @@ func (m *Meter) Add(spent core.Spent) {
 	m.counted = sum(m.counted, spent)
 }
 
-// Drain returns what was spent since the last Drain. What was estimated then, and counted
-// since, is left out.
+// Drain returns the spending since the last Drain. It omits spending that was estimated
+// then, and counted since.
 func (m *Meter) Drain() core.Spent {
 	if m == nil {
 		return core.Spent{}
@@ -78,7 +78,7 @@ func (m *Meter) Owe(estimated core.Spent) {
 	m.taken.Queue += estimated.QueueMore
 }
 
-// Return gives back what was taken for a write that did not happen.
+// Return adds again the spending that was taken for a write that did not happen.
 func (m *Meter) Return(spent core.Spent) {
 	if m == nil {
 		return

@@ -24,12 +24,11 @@ type Backend interface {
 	// Head reads a thread's head, strongly consistent. A thread that does not
 	// exist is the zero Head and no error.
 	Head(ctx context.Context, key core.ThreadKey) (thread.Head, error)
-	// Commit makes everything visible that one transition makes: it stores the
-	// pointers, then the records, then the mark of the usage's hour, then the head, which is written if the stored
-	// head's version is next.Version-1 (no head for version 1). When the head is
-	// written, so is every pointer and record. See [Outcome] for what it returns
-	// otherwise; a refused call may leave pointers and records behind, never a
-	// visible half.
+	// Commit makes everything visible that one transition makes. It stores the pointers,
+	// then the records, then the mark of the usage's hour, then the head, which is written
+	// if the stored head's version is next.Version-1 (no head for version 1). When the head
+	// is written, so is every pointer and record. See [Outcome] for its result otherwise; a
+	// refused call may leave pointers and records, never a visible half.
 	//
 	// A record that is refused under the condition of its kind is a
 	// *RefusedError, and the head is not written. Over the backend's limit it is
@@ -40,17 +39,17 @@ type Backend interface {
 	// refused write is a *RefusedError and changes nothing. Over the backend's
 	// limit it is ErrTooLarge before anything is sent.
 	Put(ctx context.Context, key core.ThreadKey, record Record) error
-	// Get reads one record, strongly consistent; ok is false when there is none.
+	// Get reads one record, strongly consistent; ok is false if it does not exist.
 	Get(ctx context.Context, key core.ThreadKey, name string) (record Record, ok bool, err error)
 	// Log reads the log records with from <= seq <= to in order, strongly
-	// consistent. Missing ones are left out: the reader checks for gaps. The
+	// consistent. Missing ones are omitted: the reader checks for gaps. The
 	// caller may stop early, range again, and write while it ranges.
 	Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[Record, error]
 	// LogBackwards is Log from the newest to the oldest. A backend may read far
 	// ahead within from and to: who stops early asks for a small range first.
 	LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[Record, error]
-	// Pointer reads a pointer that Commit stored, strongly consistent; ok is false when there
-	// is none.
+	// Pointer reads a pointer that Commit stored, strongly consistent; ok is false if it
+	// does not exist.
 	Pointer(ctx context.Context, tenant, name string) (value []byte, ok bool, err error)
 	// Erase removes at most limit of the records of a deleted thread, in any order, and returns
 	// how many it removed; the head and pointers stay. 0: none is left, strongly
@@ -61,26 +60,26 @@ type Backend interface {
 
 	// The index of threads that are due, and what people look through. These may lag.
 
-	// Overdue lists threads of the shard (see [Overdue.Shard]) whose DueAt is at or
-	// before until (unix milliseconds), most overdue first, at most limit of
-	// them, behind after, which is the last of the page before (nil: from the
-	// start). It may lag behind the heads: a listed thread may have nothing to
-	// do, and a thread that is due is listed eventually.
+	// Overdue lists threads of the shard (see [Overdue.Shard]) whose DueAt is at or before
+	// until (unix milliseconds), most overdue first, at most limit of them. It starts after
+	// the given place, which is the last of the previous page (nil: from the start). It may
+	// lag: a listed thread may have nothing to do, and a thread that is due is listed
+	// eventually.
 	Overdue(ctx context.Context, shard int, until int64, after *Overdue, limit int) ([]Overdue, error)
 	// DuePolicy is how precisely heads are to be indexed here; the zero value is
 	// exact. It is the backend's own, so that every program on it asks alike; it
 	// is always the same and costs no I/O.
 	DuePolicy() thread.DuePolicy
-	// Waiting lists threads of a tenant whose head has a Run.WaitsSince, longest
-	// waiting first and in the order of their names where that is the same, at most
-	// limit of them, behind after, which is the last of the page before or was (nil:
-	// from the start). A listed thread may wait no more, which its head says; one
-	// that waits is listed eventually.
+	// Waiting lists threads of a tenant whose head has a Run.WaitsSince, longest waiting
+	// first and at the same time in the order of their names, at most limit of them. It
+	// starts after the given place, which is or was the last of the previous page (nil:
+	// from the start). A listed thread may no longer wait, which its head shows; one that
+	// waits is listed eventually.
 	Waiting(ctx context.Context, tenant string, after *Waiting, limit int) ([]Waiting, error)
-	// Listed lists records of a tenant's threads whose payload says that they belong to
-	// a list (see [Record.Place]), newest first, at most limit of them, behind before, which
-	// is the place of the last of the page before or was (nil: from the newest). It may
-	// lag: one that has moved, or is gone, may be listed where it was.
+	// Listed lists records of a tenant's threads whose payload names a list (see
+	// [Record.Place]), newest first, at most limit of them. It starts after the place
+	// before, which is or was the last of the previous page (nil: from the newest). It may
+	// lag: a record that has moved, or is gone, may be listed at its earlier place.
 	Listed(ctx context.Context, tenant, list string, before *Place, limit int) ([]Listed, error)
 	// Records lists a thread's records whose name starts with prefix, in order
 	// of name, after the name after, at most limit.
@@ -89,22 +88,22 @@ type Backend interface {
 	// before, where that is not empty.
 	RecordsBackwards(ctx context.Context, key core.ThreadKey, prefix, before string, limit int) ([]Record, error)
 
-	// What runs have used. Commit puts the records, each before the
-	// head that it goes with, and after it marks its hour: a mark says that the
-	// stored total of the hour is not known to be whole. A Commit in the hour itself may
-	// omit the mark if its process has set it before.
+	// The usage of runs. Commit puts the records, each before the head that it goes with,
+	// and after it marks its hour: a mark means that the stored total of the hour is not
+	// known to be whole. A Commit in the hour itself may omit the mark if its process has
+	// set it before.
 
-	// UsageRecords reads the records of a tenant's hour in order of name, behind the
-	// name after, at most limit, strongly consistent.
+	// UsageRecords reads the records of a tenant's hour in order of name, from the first
+	// one after the given name, at most limit, strongly consistent.
 	UsageRecords(ctx context.Context, tenant string, hour int64, after string, limit int) ([]Record, error)
-	// UsageMarks lists marks of a shard (see [UsageMark.Shard]) in order of tenant and hour,
-	// behind after (nil: from the first), at most limit, strongly consistent. A tenant
-	// that is not empty lists its own alone.
+	// UsageMarks lists marks of a shard (see [UsageMark.Shard]) in order of tenant and
+	// hour, from the first one after the given mark (nil: from the first), at most limit,
+	// strongly consistent. A tenant that is not empty lists its own alone.
 	UsageMarks(ctx context.Context, shard int, tenant string, after *UsageMark, limit int) ([]UsageMark, error)
-	// SumUsage stores the total of an hour that its records were summed to, in the place
-	// of the one that was read before them, and removes the mark unless it was set again
-	// since it was listed. ErrConflict: another total stands there, so that this one may
-	// be older; nothing has changed.
+	// SumUsage stores the total of an hour from its records, in the place of the total that
+	// was read before them. It removes the mark unless it was set again since it was
+	// listed. ErrConflict: another total is stored there, so that this one may be older;
+	// nothing has changed.
 	SumUsage(ctx context.Context, mark UsageMark, total UsageTotal) error
 	// UsageTotals reads the stored totals of a tenant's hours from..to, both included,
 	// in order, at most limit, strongly consistent.
@@ -121,20 +120,23 @@ type Backend interface {
 	// returns the record. A run that has a slot is admitted, and nothing is written: so a
 	// call that got no answer is made again. false: there is no room; nothing is written.
 	Admit(ctx context.Context, tenant string, a Admitting) (after Admission, admitted bool, err error)
-	// Charge adds what a run has used to the day and to its slot, and returns the record;
-	// false: the slot is another now, or gone, and nothing is written. So one that is late
-	// counts nothing that nobody could take off again. Without a slot nothing guards it. A call that got no answer may have
+	// Charge adds the usage of a run to the day and to its slot, and returns the record;
+	// false: the slot is another now, or gone, and nothing is written. So a late charge
+	// counts nothing that could not be deducted again. Without a slot nothing guards it. A
+	// call without a response may have counted: a caller that repeats it counts twice, in
+	// both places.
 	// counted: who makes it again counts twice, in both places.
 	Charge(ctx context.Context, tenant string, c Use) (after Admission, charged bool, err error)
 	// Release gives a slot back; false: it is another now, or gone, and nothing is written.
 	Release(ctx context.Context, tenant string, r Use) (released bool, err error)
-	// Occupied lists tenants that have slots, in the order of their names behind after, at
-	// most limit of them. It may lag; what it says of a tenant is strongly consistent.
+	// Occupied lists tenants that have slots, in the order of their names, from the first
+	// one after the given name, at most limit of them. It may lag; its data of a tenant is
+	// strongly consistent.
 	Occupied(ctx context.Context, after string, limit int) ([]Occupied, error)
 
-	// The profiles of all tenants: [state.Profiles] with the tenant said in each call. Code
-	// that runs on behalf of one gets [ProfilesOf] it. What a name or a value may be, and
-	// which errors there are, package state says; it does the same on every backend.
+	// The profiles of all tenants: [state.Profiles] with the tenant in each call. Code that
+	// runs on behalf of one gets [ProfilesOf] it. Package state defines the valid names and
+	// values, and the errors; they are the same on every backend.
 
 	// ReadProfile is [state.Profiles] Read.
 	ReadProfile(ctx context.Context, tenant string, name state.ProfileName) (state.Profile, error)
@@ -147,16 +149,16 @@ type Backend interface {
 
 	// Immutable snapshots of configuration by the hash of their content, so that a run can
 	// continue with what it started with. They belong to the deployment, not to a tenant,
-	// and are kept for good.
+	// and are kept permanently.
 
-	// PutSnapshot stores content under its hash, which passes core.CheckName; the
-	// store does not compute it. Where the same bytes stand it succeeds and writes
-	// nothing, where others do it is a *RefusedError with [ErrConflict]. Over the
-	// backend's limit it is [ErrTooLarge] before anything is sent. Any other error
-	// means that the outcome is not known: call it again.
+	// PutSnapshot stores content under its hash, which passes core.CheckName; the store
+	// does not compute it. If the same bytes are stored already, it succeeds and writes
+	// nothing; if others are, it is a *RefusedError with [ErrConflict]. Over the backend's
+	// limit it is [ErrTooLarge] before anything is sent. Any other error means that the
+	// outcome is not known: call it again.
 	PutSnapshot(ctx context.Context, hash string, content []byte) error
-	// Snapshot reads what PutSnapshot stored, strongly consistent; ok is false
-	// when there is none.
+	// Snapshot reads content that PutSnapshot stored, strongly consistent; ok is false if
+	// it does not exist.
 	Snapshot(ctx context.Context, hash string) (content []byte, ok bool, err error)
 }
 
@@ -168,17 +170,17 @@ type Commit struct {
 	Head     thread.Head // the next one
 }
 
-// Pointer is a small create-only record in a partition of its own, so that a
-// run id or an idempotency key finds its thread. After TTL it may vanish; 0
-// keeps it for good. The name is free text.
+// Pointer is a small create-only record in a separate partition, so that a run id or an
+// idempotency key finds its thread. After TTL it may vanish; 0 keeps it permanently. The
+// name is free text.
 type Pointer struct {
 	Name  string
 	Value []byte
 	TTL   time.Duration
 }
 
-// Outcome is what a Commit came to, when it is known. It says nothing about the
-// run: how a step ended is a [thread.Outcome].
+// Outcome is the result of a Commit, when it is known. It is not about the run: how a step
+// ended is a [thread.Outcome].
 type Outcome struct {
 	// Written: everything is stored.
 	Written bool
@@ -189,8 +191,8 @@ type Outcome struct {
 	Head thread.Head
 }
 
-// Shards is how many parts Due is cut into, so that no one index partition
-// takes every write.
+// Shards is how many parts Due is cut into, so that the writes are spread over index
+// partitions.
 const Shards = 16
 
 // Overdue is a thread that is due.
@@ -210,8 +212,8 @@ func (o Overdue) Shard() int {
 // shard. A backend need not be one; the sweep of one that is looks there first, since
 // most sweeps find nothing.
 type QuietDue interface {
-	// NothingDue reports whether no thread is due, now or later. It may lag behind the
-	// heads as Overdue does. False says nothing: ask each shard.
+	// NothingDue reports whether no thread is due, now or later. It may lag as Overdue
+	// does. False proves nothing: ask each shard.
 	NothingDue(ctx context.Context) (bool, error)
 }
 

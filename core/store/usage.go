@@ -6,10 +6,10 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Usage is the record of what a stretch of a run has used. It lies outside of the
-// thread, under tenant and hour, so that erasing the thread leaves it. Its condition is
-// that of [KindRewrite]: whoever comes to the end of the stretch after a crash puts it
-// again, in the same hour.
+// Usage is the record of the usage of a stretch of a run. It lies outside of the thread,
+// under tenant and hour, so that erasing the thread leaves it. Its condition is that of
+// [KindRewrite]: a worker that ends the stretch after a crash puts it again, in the same
+// hour.
 type Usage struct {
 	Hour   int64 // of the first commit of the stretch: hours since 1970, in UTC
 	Record       // its name begins with U#
@@ -21,7 +21,7 @@ const usagePrefix = "U#"
 // IsUsage reports whether a record belongs in [Commit].Usage.
 func (r *Record) IsUsage() bool { return strings.HasPrefix(r.Name, usagePrefix) }
 
-// AdmitUsage is [Record.Admit] for a usage record. Stored is what stands under tenant, hour
+// AdmitUsage is [Record.Admit] for a usage record. stored is the record under tenant, hour
 // and name.
 func (u Usage) AdmitUsage(stored *Record) (write bool, err error) {
 	if !u.IsUsage() || u.Hour <= 0 {
@@ -30,14 +30,14 @@ func (u Usage) AdmitUsage(stored *Record) (write bool, err error) {
 	return admit(KindRewrite, stored, u.Record)
 }
 
-// UsageMark says that records of an hour were put.
+// UsageMark records that records of an hour were put.
 type UsageMark struct {
 	Tenant   string
 	Hour     int64
 	Revision uint64 // another each time that it is set
 }
 
-// UsageTotal is what the records of an hour came to.
+// UsageTotal is the total of the records of an hour.
 type UsageTotal struct {
 	Hour     int64
 	Revision uint64 // of the stored one; given to SumUsage, that of the one to replace; 0: none
@@ -45,7 +45,7 @@ type UsageTotal struct {
 	Expires  int64 // unix seconds after which it may vanish; 0: never
 }
 
-// CheckSum validates what is asked of SumUsage.
+// CheckSum validates the arguments of SumUsage.
 func (m UsageMark) CheckSum(total UsageTotal) error {
 	if err := core.CheckName("tenant", m.Tenant); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (m UsageMark) Shard() int {
 	return int(h % Shards)
 }
 
-// CheckShard validates what is asked of UsageMarks: a shard, and the mark's tenant, which
+// CheckShard validates the arguments of UsageMarks: a shard, and the mark's tenant, which
 // may be empty.
 func (m UsageMark) CheckShard(shard int) error {
 	if shard < 0 || shard >= Shards {

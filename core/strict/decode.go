@@ -13,14 +13,14 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// decoder goes over valid JSON once. Its methods begin where a value does and end behind
-// it; their errors have paths from that value on.
+// decoder goes over valid JSON once. Its methods start where a value does and end after it;
+// their errors have paths from that value on.
 type decoder struct {
 	options *Options
 	data    []byte
 	at      int // index in data
 	depth   int // of the lists and objects that are open
-	parts   int // that were begun: members and items
+	parts   int // the number of started members and items
 }
 
 func (d *decoder) skipSpace() {
@@ -40,7 +40,7 @@ func (d *decoder) part() *Error {
 	return nil
 }
 
-// opened is called at the bracket of a list or object, closed behind the other one.
+// opened is called at the opening bracket of a list or object, closed after the other one.
 func (d *decoder) opened() *Error {
 	if d.depth++; d.depth > d.options.MaxDepth {
 		return tooDeep(d.at, d.options.MaxDepth)
@@ -51,7 +51,7 @@ func (d *decoder) opened() *Error {
 }
 
 // more reports whether there is another member or item before the closing bracket, and
-// goes behind that if there is none.
+// moves past that if there is none.
 func (d *decoder) more(end byte) bool {
 	if d.data[d.at] == ',' {
 		d.at++
@@ -264,7 +264,7 @@ func (d *decoder) foreign(err error, p *plan, begin int) *Error {
 	return &Error{Offset: begin, kind: ownError, cause: core.DecodeError(err)}
 }
 
-// number decodes a whole number; false: it is none of the type, or beyond its bounds.
+// number decodes a whole number; false: it is invalid for the type, or beyond its bounds.
 func (d *decoder) number(p *plan, v reflect.Value, raw string) bool {
 	if p.form == formUint {
 		n, err := strconv.ParseUint(raw, 10, 64)
@@ -290,7 +290,7 @@ func (d *decoder) number(p *plan, v reflect.Value, raw string) bool {
 // wholeFloat reads a whole number that is written as a fraction or a power.
 func wholeFloat(raw string) (int64, error) {
 	f, err := strconv.ParseFloat(raw, 64)
-	if err == nil && (f != math.Trunc(f) || math.Abs(f) >= 1<<53) { // beyond it a float is no exact number
+	if err == nil && (f != math.Trunc(f) || math.Abs(f) >= 1<<53) { // beyond it a float is not exact
 		err = strconv.ErrRange
 	}
 	return int64(f), err

@@ -32,7 +32,7 @@ type kind uint8
 const (
 	wrongValue   kind = iota // the text follows the path
 	unknownField             // the text follows the name of the field
-	ownError                 // the cause says what is wrong
+	ownError                 // the cause has the text
 	stopped                  // the cause is that of Options.Stop, and nothing is wrong
 )
 
@@ -108,8 +108,8 @@ func (e *Error) Line(data []byte) (line, column int) {
 	return bytes.Count(before, []byte("\n")) + 1, len(before) - bytes.LastIndexByte(before, '\n')
 }
 
-// maxPath bounds the path that an error quotes, in bytes: names are as long as whoever
-// wrote the JSON likes.
+// maxPath bounds the path that an error quotes, in bytes: names have any length that the
+// author of the JSON likes.
 const maxPath = 256
 
 // excerpt shortens a path at its end.

@@ -31,9 +31,9 @@ func (p Path) join(rest Path) Path {
 	return p.Member(string(rest))
 }
 
-// Find returns the offset of the part that the path leads to: of an object's member that of
-// its name, else that of the value. Where the JSON has no such part, found is false and the
-// offset that of the nearest part which would contain it. What is not JSON has no parts.
+// Find returns the offset of the part that the path leads to: for an object's member that
+// of its name, else that of the value. If the JSON has no such part, found is false and the
+// offset that of the nearest part which would contain it. Invalid JSON has no parts.
 func (p Path) Find(data []byte) (offset int, found bool) {
 	if !json.Valid(data) {
 		return 0, false
@@ -57,7 +57,7 @@ type finder struct {
 	found  bool
 }
 
-// search looks in the value that stands at a path which leads to the one searched for.
+// search looks in the value at a path which leads to the one searched for.
 func (f *finder) search(at Path) *Error {
 	switch f.in.data[f.in.at] {
 	case '{':

@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// plan says how values of a type are decoded. It never changes once it is published.
+// plan is how values of a type are decoded. It never changes once it is published.
 type plan struct {
 	form   form
 	item   *plan // of what a pointer, a list or a map has
@@ -34,7 +34,7 @@ type form uint8
 const (
 	formOther   form = iota // encoding/json decodes it
 	formForeign             // encoding/json decodes it, and refuses unknown fields
-	formBroken              // none can be decoded: a tag makes no sense, want says which
+	formBroken              // none can be decoded: a tag makes no sense, want names it
 	formOwn                 // one with UnmarshalStrict
 	formSelf                // a json.Unmarshaler
 	formRaw                 // a json.RawMessage
@@ -223,8 +223,8 @@ type member struct {
 	of            reflect.StructField
 }
 
-// members returns all of them; ok is false where a struct is made in a way that is left
-// to encoding/json: it embeds pointers, or wants values in strings.
+// members returns all of them; ok is false for a struct that encoding/json must decode: it
+// embeds pointers, or wants values in strings.
 func members(t reflect.Type, before []int) (all []member, ok bool) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -282,7 +282,7 @@ func (p *plan) allowed() []string {
 
 const wholeNumber = "a whole number"
 
-// wanted says what JSON a type is decoded from.
+// wanted names the JSON that a type is decoded from.
 func wanted(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:

@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// What follows reads JSON that encoding/json has found valid: it looks for nothing but
-// where values end.
+// These functions read JSON that encoding/json has found valid: they only look for the ends
+// of values.
 
 // isSpace reports whether c is one of JSON's spaces.
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
 func blank(data []byte) bool { return len(bytes.Trim(data, " \n\t\r")) == 0 }
 
-// endOfString returns the index behind the string that begins at i, of one without its end
-// that behind the text, and whether it is written without escapes. Each byte is looked at
+// endOfString returns the index after the string that begins at i, for one without an end
+// that after the text, and whether it is written without escapes. Each byte is looked at
 // twice at most, by searches for a quote and for a backslash.
 func endOfString(text []byte, i int) (end int, plain bool) {
 	plain = true
@@ -36,7 +36,7 @@ func endOfString(text []byte, i int) (end int, plain bool) {
 	}
 }
 
-// nextQuote is the index of a quote from i on; the length of the text if there is none.
+// nextQuote is the index of a quote from i on; the length of the text if it has none.
 func nextQuote(text []byte, i int) int {
 	if n := bytes.IndexByte(text[i:], '"'); n >= 0 {
 		return i + n
@@ -44,7 +44,7 @@ func nextQuote(text []byte, i int) int {
 	return len(text)
 }
 
-// endOfWord returns the index behind the number, true, false or null that begins at i.
+// endOfWord returns the index after the number, true, false or null that begins at i.
 func endOfWord(data []byte, i int) int {
 	for ; i < len(data); i++ {
 		if c := data[i]; c == ',' || c == '}' || c == ']' || isSpace(c) {
@@ -54,8 +54,8 @@ func endOfWord(data []byte, i int) int {
 	return i
 }
 
-// endOfValue returns the index behind the value that begins at i. It is -1 where lists
-// and objects nest more than depth deep within it; i is then the bracket that does.
+// endOfValue returns the index after the value that begins at i. It is -1 if lists and
+// objects nest more than depth deep within it; i is then the bracket that does.
 func endOfValue(data []byte, i, depth int) (end int) {
 	switch data[i] {
 	case '"':

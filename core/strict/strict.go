@@ -13,7 +13,7 @@ const (
 	anyDepth     = 10_000 // as deep as encoding/json goes
 )
 
-// Options say how a value is decoded. The zero value is that of [Decode].
+// Options change how a value is decoded. The zero value is that of [Decode].
 type Options struct {
 	// Name is what errors call the value as a whole, such as "body"; empty: "value".
 	Name string
@@ -22,8 +22,9 @@ type Options struct {
 	// MaxDepth is how deep lists and objects nest at most, the outermost counted; 0: 64.
 	// Below 0: as deep as encoding/json goes, for what a program has stored.
 	MaxDepth int
-	// NoNull refuses null, but for json.RawMessage, any and fields whose tag allows it.
-	// Without, null is what it is for encoding/json: it leaves most fields as they are.
+	// NoNull refuses null, except for json.RawMessage, any and fields whose tag allows it.
+	// Without it, null has the effect that it has in encoding/json: it leaves most fields
+	// as they are.
 	NoNull bool
 	// Required refuses an object that lacks a field of its struct, unless the field's tag
 	// has omitempty or omitzero.
@@ -38,12 +39,12 @@ type Options struct {
 	Stop func() error
 }
 
-// Decode decodes one JSON value into what the pointer points to; it may have been
-// written to when there is an error. Unless a type decodes itself, names of fields are
-// compared exactly. Elements of a slice start from zero, whatever the slice held.
+// Decode decodes one JSON value into the pointer's target; it may have been written to when
+// there is an error. Unless a type decodes itself, names of fields are compared exactly.
+// Elements of a slice start from zero, and ignore the earlier elements.
 //
 // Errors are of type *[Error], with code invalid. A json.Unmarshaler may return the error
-// of a Decode of its own, whose path is then put right, or of [Errorf].
+// of another Decode, whose path is then corrected, or of [Errorf].
 func Decode(data []byte, into any) error { return Options{}.Decode(data, into) }
 
 // Decode is the function Decode with options.

@@ -2,7 +2,7 @@ package strict
 
 import "strings"
 
-// instead says which of the names may have been meant, or which there are.
+// instead names the names that may have been meant, or all that exist.
 func instead(name string, names []string) string {
 	if near := nearest(name, names); near != "" {
 		return `did you mean "` + near + `"?`
@@ -31,8 +31,8 @@ func nearest(name string, names []string) string {
 	return best
 }
 
-// distance returns how many letters are to be added, left out or replaced to make
-// a of b; where that is at least limit, any number from limit on.
+// distance returns how many letters are to be added, removed or replaced to make a of b; if
+// that is at least limit, any number from limit on.
 func distance(a, b string, limit int) int {
 	if max(len(a), len(b))-min(len(a), len(b)) >= limit {
 		return limit

@@ -22,7 +22,7 @@ type Value struct {
 	begin int
 }
 
-// First returns the value's first byte, which says what it is: one of { [ " t f n, else a
+// First returns the value's first byte, which implies its kind: one of { [ " t f n, else a
 // number.
 func (v Value) First() byte { return v.d.data[v.begin] }
 

@@ -12,13 +12,13 @@ import (
 type Child struct {
 	Agent    string         // that runs
 	Messages []core.Message // its input; role user, at least one
-	// Thread is where it runs; it must not be the call's own. Empty: on a thread of
-	// its own, whose id follows from the call's Key.
+	// Thread is where it runs; it must not be the call's own. Empty: on a separate thread,
+	// whose id follows from the call's Key.
 	Thread string
 	// Name tells several children of one call apart; see [core.CheckName]. Empty:
 	// it has one.
 	Name string
-	// Background says that the call does not wait: the run reads of the child's end as
+	// Background means that the call does not wait: the run reads the child's end as
 	// internal input, if it is still open then.
 	Background bool
 	Request    json.RawMessage // what the child's hooks and tools are given; nil: nothing
@@ -75,10 +75,10 @@ func (c Call) ChildEnd() (end core.ChildEnd, ok bool) {
 	return end, ok
 }
 
-// ChildResult is what the model reads of a child's end. A child that ended by itself, or
+// ChildResult is the text of a child's end for the model. A child that ended by itself, or
 // that a stop policy has stopped, has answered: its result is {"agent_id", "run_id",
-// "status", "response", "steps"}, and a stopped one says by which policy, in "stopped".
-// Every other end is an error that names it: what was said by then is no answer.
+// "status", "response", "steps"}, and a stopped one names the policy, in "stopped". Every
+// other end is an error that names it: text so far is not an answer.
 func ChildResult(end core.ChildEnd) Result {
 	t := end.Termination
 	if t == nil {

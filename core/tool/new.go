@@ -9,19 +9,18 @@ import (
 	"github.com/reveille-run/reveille/core/internal/schema"
 )
 
-// New makes a tool of a function. It returns no error, so that a tool can be written
-// where it is used: what is wrong (an invalid name, an Args without a schema, a nil run)
-// is the error of the registry or plugin that admits the tool, and names it; see
-// [Spec.Check].
+// New makes a tool of a function. It returns no error, so that a tool can be written where
+// it is used: an invalid name, an Args without a schema, or a nil run is an error of the
+// registry or plugin that admits the tool, and names it; see [Spec.Check].
 //
 // If the spec has no Parameters, their schema is inferred from Args, a struct or a
 // pointer to one, which is never nil then: a field is required unless it is omitempty or
-// omitzero, its jsonschema tag describes it, and no other property is allowed. What a
-// schema cannot say, a method of Args says: if Args has a method Check() error, it is
-// asked about arguments that passed the schema, before any gate; see [InvalidArgument].
+// omitzero, its jsonschema tag describes it, and no other property is allowed. For rules
+// that a schema cannot express, give Args a method Check() error: it is called with
+// arguments that passed the schema, before any gate; see [InvalidArgument].
 //
-// What run returns is the result, as by [NewResult]. Its error is an error result for
-// the model; one wrapped by [Fatal] ends the run.
+// The value that run returns is the result, as by [NewResult]. Its error is an error result
+// for the model; one wrapped by [Fatal] ends the run.
 func New[Args, Out any](spec Spec, run func(ctx context.Context, call Call, args Args) (Out, error)) Tool {
 	t := &typed[Args]{spec: spec, strict: spec.Parameters != nil}
 	if run != nil {

@@ -8,16 +8,15 @@ import (
 	"github.com/reveille-run/reveille/core/internal/toolcall"
 )
 
-// Once runs a part of the call whose result is stored under the name, and
-// returns the stored result, without running f, when the call runs again: after
-// a crash, or after it was suspended. Between f's end and the moment when its
-// result is stored, a crash may make f run again; what it does must bear the
-// call's Key to be recognised there. Names are as [core.CheckName] has them and
-// differ within a call. A result is at most 1 MiB of JSON. f's error
-// is returned and not stored.
+// Once runs a part of the call whose result is stored under the name, and returns the
+// stored result, without running f, when the call runs again: after a crash, or after it
+// was suspended. Between f's end and the moment when its result is stored, a crash may make
+// f run again. Its changes must therefore carry the call's Key, to be recognized there.
+// Names are as [core.CheckName] has them and differ within a call. A result is at most 1
+// MiB of JSON. f's error is returned and not stored.
 //
-// A call that was left behind, because its time was over, cannot store anything
-// any more: Once returns an error then, before f begins or after it ended.
+// A call that was abandoned, because its time was over, cannot store anything any more:
+// Once then returns an error, before f starts or after it ended.
 func (c Call) Once(ctx context.Context, name string, f func(ctx context.Context) (json.RawMessage, error)) (json.RawMessage, error) {
 	if err := core.CheckName("name of the part", name); err != nil {
 		return nil, err

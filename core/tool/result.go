@@ -22,12 +22,12 @@ type Result struct {
 	// result must be empty. It is not stored with a result.
 	Suspend *core.TicketRequest `json:"-"`
 
-	// Err is why the result is an error, for the log. It is not stored. The run sets
-	// it; a result that has it from its tool becomes an error result that says it.
+	// Err is the reason of an error, for the log. It is not stored. The run sets it; if a
+	// tool returns a result with an Err, it becomes an error result with that text.
 	Err error `json:"-"`
 }
 
-// With returns the result with commands: they are committed with it, after what it
+// With returns the result with commands: they are committed with it, after those that it
 // has already.
 func (r Result) With(commands ...state.Command) Result {
 	r.Command = state.Combine(append([]state.Command{r.Command}, commands...)...)
@@ -51,8 +51,8 @@ func (r Result) WithMetadata(name string, value any) Result {
 }
 
 // NewResult returns a result whose data is v: a string is text, anything else is encoded
-// as JSON, a json.RawMessage as the JSON that it is, and a [Result] is itself. A value
-// that JSON cannot express makes an error result that says so.
+// as JSON, a json.RawMessage as the JSON that it is, and a [Result] is itself. A value that
+// JSON cannot express makes an error result that names it.
 func NewResult(v any) Result {
 	if r, ok := v.(Result); ok {
 		return r

@@ -10,25 +10,24 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// What a running tool may show is for whoever follows the run at this moment. It is
-// not stored, the model never reads it, and it changes nothing of what the call comes
-// to: the methods return nothing, and do nothing when nobody listens. They return at
-// once, may be called from several goroutines, as often as the tool likes, and show
-// nothing any more when the tool has returned or was left behind.
+// A running tool shows its work to the clients that follow the run at this moment. Reports
+// are not stored, the model never reads them, and they do not change the outcome of the
+// call. The methods return nothing, and do nothing when no client listens. They return
+// immediately, may be called from several goroutines, as often as the tool likes, and show
+// nothing any more when the tool has returned or was abandoned.
 
-// Output shows a piece of what the tool puts out, such as a line of a command that
-// it runs. Pieces are joined by whoever reads them; the result is shown apart from
-// them, and replaces them.
+// Output shows a piece of the tool's output, such as a line of a command that it runs.
+// Clients concatenate the pieces; the result is shown separately, and replaces them.
 func (c Call) Output(text string) {
 	if text != "" && c.Live.Listens() {
 		c.Live.Output(text)
 	}
 }
 
-// Activity shows the whole of something that the tool works on, such as a plan or a
-// file, as JSON: it replaces what was shown under this kind before. The kind is a
-// name, as [core.CheckName] has it, by which a client knows how to show it. A panic of
-// content's encoding is the tool's own.
+// Activity shows the whole of something that the tool works on, such as a plan or a file,
+// as JSON: it replaces the previous content of this kind. The kind is a name, as
+// [core.CheckName] has it, by which a client knows how to show it. A panic in the encoding
+// of content is the tool's own.
 func (c Call) Activity(kind string, content any) {
 	if !c.Live.Listens() {
 		return
@@ -84,14 +83,14 @@ func (o PatchOperation) MarshalJSON() ([]byte, error) {
 	return nil, core.Errorf(core.CodeInvalid, "operation %q of a patch does not exist", core.Excerpt(o.Op))
 }
 
-// ActivityPatch shows a change of what was shown by [Call.Activity] under the kind,
-// for content of which little changes. A patch of a kind that was not shown is left
-// out. Whether an operation fits the content is not looked at.
+// ActivityPatch shows a change of the content that [Call.Activity] has shown under the
+// kind, for content of which little changes. A patch of a kind without content is dropped.
+// Whether an operation fits the content is not checked.
 func (c Call) ActivityPatch(kind string, operations ...PatchOperation) {
 	if len(operations) == 0 || !c.Live.Listens() {
 		return
 	}
-	text, err := encode(slices.Clone(operations)) // the caller's own need not be allocated for nobody
+	text, err := encode(slices.Clone(operations)) // the caller's own need not be allocated if no client listens
 	if err != nil {
 		c.Live.Refuse(fmt.Errorf("patch of an activity: %w", err))
 		return
@@ -99,11 +98,10 @@ func (c Call) ActivityPatch(kind string, operations ...PatchOperation) {
 	c.Live.Patch(kind, text)
 }
 
-// Progress shows how far the tool is: done of total, in whatever unit; a total of 0
-// or less is one that is not known. What comes within 100 ms of the one before is
-// left out unless it is 1 % of the total more or less, has another message, or is
-// the end; so a loop may call it at every turn. Readers see an activity of the kind
-// tool_progress.
+// Progress shows how far the tool is: done of total, in any unit; a total of 0 or less
+// means that it is not known. A report within 100 ms of the previous one is dropped, unless
+// it is 1 % of the total more or less, has another message, or is the end; so a loop may
+// call it in every iteration. Readers see an activity of the kind tool_progress.
 func (c Call) Progress(done, total float64, message string) {
 	if c.Live.Listens() {
 		c.Live.Progress(c.ID, c.Name, done, total, message)

@@ -34,24 +34,24 @@ type Spec struct {
 	// that does not return within two seconds after is abandoned: its call's
 	// outcome is unknown, and what it returns later is dropped.
 	Timeout time.Duration `json:"timeout,omitempty"`
-	// ReadOnly says that the tool changes nothing outside of its run: that it may run
-	// again is of no consequence. Tests that look for tools which do their work twice
-	// skip it, and clients of an exposed tool receive it as a hint.
+	// ReadOnly declares that the tool changes nothing outside of its run, so that running
+	// it again does no harm. Tests that look for tools which do their work twice skip it,
+	// and clients of an exposed tool receive it as a hint.
 	ReadOnly bool `json:"read_only,omitempty"`
-	// AtMostOnce says that a call whose worker died between the tool's start and the
-	// moment when its result was stored never runs again: the model reads that the
-	// outcome is unknown. Otherwise it runs again with the same [Call.Key]: right for
+	// AtMostOnce prevents a second execution: if a call's worker died between the tool's
+	// start and the moment when its result was stored, the model reads that the outcome is
+	// unknown. Otherwise the call runs again with the same [Call.Key]. That is right for
 	// tools that only read, or that recognize the key.
 	AtMostOnce bool `json:"at_most_once,omitempty"`
-	// Approval is what a person is asked before a call of the tool runs; empty: nothing.
+	// Approval is the question to a person before a call of the tool runs; empty: none.
 	// Such a call waits, with a ticket that has this text as its message; one that is
 	// denied does not run, and the model reads the reason. A decision may remember the
-	// answer, for the same arguments or for all calls of the tool. Nothing else gives it:
-	// a rule of the permission plugin that allows the tool does not, and one that asks
-	// is a second question.
+	// answer, for the same arguments or for all calls of the tool. Nothing else answers it:
+	// a rule of the permission plugin that allows the tool does not, and one that asks is a
+	// second question.
 	Approval string `json:"approval,omitempty"`
-	// Client says that the client runs the tool: its call waits until the output
-	// comes as a decision. [NewClient] sets it.
+	// Client means that the client runs the tool: its call waits until the output comes as
+	// a decision. [NewClient] sets it.
 	Client bool `json:"client,omitempty"`
 
 	err error // what went wrong in making the tool, see [New]
@@ -92,14 +92,14 @@ type Call struct {
 	// Live is the run's: it passes on what the tool shows of its work, see [Call.Progress],
 	// [Call.Output] and [Call.Activity]; nil: no reader listens.
 	Live *show.Live
-	// KeyRead is called when the tool asks for what identifies the call, its Key or its
-	// ChildEnd, for tests that want to know whether it does; nil: nobody does.
+	// KeyRead is called when the tool reads what identifies the call, its Key or its
+	// ChildEnd, for tests that check whether it does; nil: no call.
 	KeyRead func()
 }
 
-// Key returns the call's idempotency key: the same when the call runs again, and no
-// other call's. What the tool changes outside is to bear it, so that it is changed
-// once however often the call runs.
+// Key returns the call's idempotency key: the same when the call runs again, and no other
+// call's. Send it with every change outside, so that the change is made once however often
+// the call runs.
 func (c Call) Key() string {
 	if c.KeyRead != nil {
 		c.KeyRead()
@@ -143,7 +143,7 @@ func checkName(name string) error {
 
 // Check validates the spec itself: name, timeout, approval, and parameters that are
 // the schema of an object (or absent). For a tool that [New] could not make it returns
-// why. Whoever takes tools in, a registry or a plugin's registrar, asks it.
+// why. A registry or a plugin's registrar calls it for each tool that it admits.
 func (s Spec) Check() error {
 	if s.err != nil {
 		return s.err

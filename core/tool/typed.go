@@ -128,8 +128,8 @@ func orEmpty(arguments json.RawMessage) json.RawMessage {
 	return arguments
 }
 
-// infer returns the schema of Args and its JSON form for the model. Of a pointer it is
-// that of what it points to: arguments are an object, and never null.
+// infer returns the schema of Args and its JSON form for the model. For a pointer it is
+// that of its element: arguments are an object, and never null.
 func infer[Args any]() (*schema.Schema, json.RawMessage, error) {
 	of := reflect.TypeFor[Args]()
 	for of.Kind() == reflect.Pointer {

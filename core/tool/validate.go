@@ -7,7 +7,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// A checker is an Args of [New] with a check of its own.
+// A checker is an Args of [New] that has a check.
 type checker interface{ Check() error }
 
 // checkArgs asks the check of decoded arguments, whose receiver may be a value or a
@@ -29,7 +29,7 @@ func InvalidArgument(name, format string, args ...any) error {
 	return core.Errorf(core.CodeInvalid, "property %q: %s", name, fmt.Sprintf(format, args...))
 }
 
-// invalid gives an error of a check its code. What it says is the author's.
+// invalid gives an error of a check its code. The text is the author's.
 func invalid(err error) error {
 	if err == nil || core.CodeOf(err) == core.CodeInvalid {
 		return err

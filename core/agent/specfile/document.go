@@ -11,8 +11,8 @@ import (
 // maxDepth bounds how deep lists and objects nest.
 const maxDepth = 64
 
-// place is where something stands in a file, from 1. The column counts bytes in JSON
-// and characters in YAML.
+// place is a place in a file, from 1. The column counts bytes in JSON and characters in
+// YAML.
 type place struct{ line, column int }
 
 // placed is an error of a parser.
@@ -50,7 +50,7 @@ func (p part) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.of.file, at.line, at.column)
 }
 
-// failed says where in the file the error of the part at path is.
+// failed adds to the error of the part at path its place in the file.
 func (d document) failed(path strict.Path, err error) error {
 	var decoding *strict.Error
 	if errors.As(err, &decoding) {

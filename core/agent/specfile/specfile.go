@@ -74,11 +74,11 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Text)
 }
 
-// Unwrap returns what Text is made of, if it was an error.
+// Unwrap returns the error that Text quotes, if it was one.
 func (e *Error) Unwrap() error { return e.cause }
 
-// failed is an error at a place. Whatever it was, nobody but the author of the file can
-// mend it: it has code invalid.
+// failed is an error at a place. In every case the author of the file must fix it: it has
+// code invalid.
 func failed(file string, at place, cause error) error {
 	return core.Errorf(core.CodeInvalid, "%w", &Error{File: file, Line: at.line, Column: at.column, Text: cause.Error(), cause: cause})
 }
@@ -142,8 +142,8 @@ func checkSize(name string, size int64) error {
 	return nil
 }
 
-// matches returns the files that the patterns name, each once and sorted: what a folder
-// comes to does not depend on the order of the patterns.
+// matches returns the files that the patterns name, each once and sorted: the content of a
+// folder does not depend on the order of the patterns.
 func matches(fsys fs.FS, patterns []string) ([]string, error) {
 	asked := patterns
 	if len(patterns) == 0 {
@@ -187,7 +187,7 @@ type reading struct {
 	ids    map[string]part // kind and id -> where it was given
 }
 
-// lists is a document that is no agent.
+// lists is a document that is not an agent.
 type lists struct {
 	Agents    []json.RawMessage `json:"agents"`
 	Models    []json.RawMessage `json:"models"`
@@ -259,8 +259,8 @@ func (r *reading) document(d document) error {
 	return nil
 }
 
-// add decodes one checked spec into the list of its kind. An id stands once among all
-// files that are read together, each kind having ids of its own.
+// add decodes one checked spec into the list of its kind. An id occurs once among all files
+// that are read together, for each kind.
 func add[S any](r *reading, kind string, decode func([]byte) (S, error), id func(S) string, list *[]S, d document, at strict.Path, item json.RawMessage) error {
 	spec, err := decode(item)
 	if err == nil {
@@ -285,8 +285,8 @@ func (r *reading) pool(d document, at strict.Path, item json.RawMessage) error {
 	return add(r, "pool", spectext.DecodePool, func(p agent.ModelPoolSpec) string { return p.ID }, &r.parts.Pools, d, at, item)
 }
 
-// provider reads a provider, and its key from where the file says: a key in a file would
-// be shown to whoever reads the file, so that one is refused before it is decoded.
+// provider reads a provider, and its key from the place in the file: every reader of the
+// file would see a key, so that one is refused before it is decoded.
 func (r *reading) provider(d document, at strict.Path, item json.RawMessage) error {
 	if _, given := strict.Path("api_key").Find(item); given {
 		return d.failed(at.Member("api_key"), errors.New("api_key does not belong into a file, api_key_env names the environment variable that holds it"))

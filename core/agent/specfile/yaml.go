@@ -52,8 +52,8 @@ func (c conversion) find(path strict.Path) place {
 // line finds the line in an error of the parser, which offers it in no other form.
 var line = regexp.MustCompile(`^yaml: line (\d+): `)
 
-// syntax is an error of the parser with its line as our errors say it. Only what is
-// shown depends on the text.
+// syntax is an error of the parser with its line in the form of our errors. Only the
+// displayed text depends on the text.
 func syntax(err error) error {
 	text := err.Error()
 	at := place{line: 1, column: 1}
@@ -75,8 +75,8 @@ type conversion struct {
 	nodes int
 }
 
-// value writes a value. Aliases are written out where they stand, so that a few lines
-// may stand for very much: hence the bounds.
+// value writes a value. Aliases are written out where they occur, so that a few lines may
+// expand to very many: hence the bounds.
 func (c *conversion) value(n *yaml.Node, path strict.Path, depth int) error {
 	if c.nodes++; c.nodes > maxNodes {
 		return errorAt(placeOf(n), "the document has more than %d values, aliases counted where they stand", maxNodes)
@@ -86,7 +86,7 @@ func (c *conversion) value(n *yaml.Node, path strict.Path, depth int) error {
 	}
 	switch n.Kind {
 	case yaml.AliasNode:
-		return c.value(n.Alias, path, depth+1) // deeper: an alias may stand in what it stands for
+		return c.value(n.Alias, path, depth+1) // deeper: an alias may occur in its own anchor
 	case yaml.MappingNode:
 		return c.object(n, path, depth)
 	case yaml.SequenceNode:
@@ -97,8 +97,8 @@ func (c *conversion) value(n *yaml.Node, path strict.Path, depth int) error {
 	return errorAt(placeOf(n), "there is no value")
 }
 
-// object writes a mapping, and notes the places of its fields. What YAML reads and JSON
-// cannot say is refused instead of guessed at.
+// object writes a mapping, and notes the places of its fields. YAML that JSON cannot
+// express is refused instead of guessed at.
 func (c *conversion) object(n *yaml.Node, path strict.Path, depth int) error {
 	if tag := n.ShortTag(); tag != "!!map" {
 		return errorAt(placeOf(n), "tag %s has no meaning here", tag)

@@ -15,11 +15,11 @@ type Call struct {
 
 	parsing sync.Once
 	root    value
-	ok      bool // false: the arguments are no JSON
+	ok      bool // false: the arguments are not JSON
 
 	finding sync.Once
 	primary []reading // never empty
-	whole   bool      // it is all the arguments, since nothing says which of them it is
+	whole   bool      // it is all the arguments, since their primary one is unknown
 }
 
 // reading is what the primary argument may be taken for.
@@ -30,13 +30,13 @@ type reading struct {
 
 // NewCall returns a call: the tool's name, the arguments as the model sent them and
 // the JSON Schema of the tool's parameters, by which the primary argument is found.
-// The schema may be nil; one that is no JSON is ignored. Empty arguments are an
+// The schema may be nil; one that is not JSON is ignored. Empty arguments are an
 // empty object. The call keeps both slices, which must not change.
 func NewCall(name string, arguments, schema json.RawMessage) *Call {
 	return &Call{name: name, arguments: arguments, schema: schema}
 }
 
-// parsed returns the arguments' value, and false if they are no JSON.
+// parsed returns the arguments' value, and false if they are not JSON.
 func (c *Call) parsed() (*value, bool) {
 	c.parsing.Do(func() {
 		if len(c.arguments) == 0 {
@@ -50,8 +50,8 @@ func (c *Call) parsed() (*value, bool) {
 
 // Primary returns the primary argument as text: the value of an object's only
 // member; else the one required property of type string that the schema has, else
-// the arguments as compact JSON with sorted names. Of a member that is repeated it
-// is the last value. Arguments that are no JSON are returned as they are.
+// the arguments as compact JSON with sorted names. If a member is repeated, it is the last
+// value. Arguments that are not JSON are returned unchanged.
 func (c *Call) Primary() string {
 	readings := c.readings()
 	return readings[len(readings)-1].text
@@ -59,7 +59,7 @@ func (c *Call) Primary() string {
 
 // Canonical returns the arguments as compact JSON with sorted names, the same text for
 // arguments that every tool reads as the same. ok is false where there is no such text:
-// they are no JSON, or an object in them has two members that a tool may take for one.
+// they are not JSON, or an object in them has two members that a tool may take for one.
 func (c *Call) Canonical() (text string, ok bool) {
 	r, ok := c.parsed()
 	if !ok || r.ambiguous() {

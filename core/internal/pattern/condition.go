@@ -32,7 +32,7 @@ func (o Op) String() string {
 	return ""
 }
 
-// Condition says what one field of a JSON value must be. It holds if any of the
+// Condition is a requirement for one field of a JSON value. It holds if any of the
 // values that its path leads to passes, also where the operator is a negative one;
 // if the path leads to none, it does not hold. It is compiled once and may be used
 // by several goroutines. The zero value never holds.
@@ -59,8 +59,8 @@ func NewCondition(field string, op Op, want string) (Condition, error) {
 	return Condition{path: steps, not: op.Not, want: text}, nil
 }
 
-// Match reports whether the condition holds for a JSON value. Of what is no JSON it
-// never holds.
+// Match reports whether the condition holds for a JSON value. It never holds for a text
+// that is not JSON.
 func (c Condition) Match(document json.RawMessage) bool {
 	v, ok := parseValue(document)
 	if !ok || c.want.kind == 0 {
@@ -70,7 +70,7 @@ func (c Condition) Match(document json.RawMessage) bool {
 	return some
 }
 
-// String returns the condition as it stands in a pattern.
+// String returns the condition in the form of a pattern.
 func (c Condition) String() string {
 	if c.want.kind == 0 {
 		return ""
@@ -78,9 +78,8 @@ func (c Condition) String() string {
 	return c.path.String() + " " + Op{c.want.kind, c.not}.String() + " " + quote(c.want.value)
 }
 
-// holds reports whether the condition holds for the values behind the rest of a
-// path: under some reading of members that may be taken for one another, and under
-// every reading.
+// holds reports whether the condition holds for the values at the rest of a path: under
+// some reading of members that may be taken for one another, and under every reading.
 func (c *Condition) holds(v *value, rest path) (some, every bool) {
 	if len(rest) == 0 {
 		passes := c.want.valuePasses(v, c.not)
@@ -122,8 +121,8 @@ func (c *Condition) holdsNamed(v *value, name string, rest path) (some, every bo
 }
 
 // quote returns a value in the quotes that it contains fewer of. A backslash is
-// doubled only where it would be read as the beginning of an escape, so that the
-// result is never longer than what it was parsed from.
+// doubled only where it would be read as the beginning of an escape, so that the result is
+// never longer than the parsed text.
 func quote(text string) string {
 	mark := byte('"')
 	if strings.Count(text, "'") < strings.Count(text, `"`) {

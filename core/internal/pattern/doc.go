@@ -7,25 +7,25 @@
 //	Bash(npm *)                             calls whose primary argument matches a glob
 //	Edit(file_path ~ "src/*", mode != "x")  calls for which all conditions hold
 //
-// [Parse] compiles a pattern, [NewCall] prepares a call, [Pattern.Match] compares
-// them. [Text] and [Condition] are the parts, for those who match other things.
+// [Parse] compiles a pattern, [NewCall] prepares a call, [Pattern.Match] compares them.
+// [Text] and [Condition] are the parts, for code that matches other values.
 //
 // # Tools
 //
-// A name in slashes is a regular expression of package regexp. It is searched for
-// anywhere in the tool's name: anchor it with ^ and $. A slash in it is written \/,
-// or stands in parentheses. Any other name ends at a blank or a parenthesis; with a
-// *, ? or [ in it, it is a glob, otherwise exact. All of them tell upper from lower
-// case; (?i) begins a regular expression that does not.
+// A name in slashes is a regular expression of package regexp. It is searched for anywhere
+// in the tool's name: anchor it with ^ and $. A slash in it is written \/, or is in
+// parentheses. Any other name ends at a blank or a parenthesis; with a *, ? or [ in it, it
+// is a glob, otherwise exact. All of them distinguish upper from lower case; (?i) starts a
+// regular expression that does not.
 //
 // # Globs
 //
-// A glob matches a whole text. * stands for any characters, none, slashes and line
-// breaks included, ? for any one character, [abc], [a-z] and [!a-z] (or [^a-z]) for one
-// of a class; a ] directly behind the opening is a character of it. Every other
-// character stands for itself: ** is *, {a,b} are five characters and a leading !
-// negates nothing. To mean a wildcard itself, write it as a class: [*]. A backslash
-// before a wildcard is an error, because readers disagree on what it means.
+// A glob matches a whole text. * matches any characters, none, slashes and line breaks
+// included, ? any one character, [abc], [a-z] and [!a-z] (or [^a-z]) one of a class; a ]
+// directly after the opening is a character of it. Every other character matches itself: **
+// is *, {a,b} are five characters and a leading ! negates nothing. To match a wildcard
+// itself, write it as a class: [*]. A backslash before a wildcard is an error, because
+// readers disagree on its meaning.
 //
 // # The primary argument
 //
@@ -34,8 +34,8 @@
 // one); else the one required property of type string that the tool's schema has;
 // else the arguments as compact JSON. Blanks around the glob do not count,
 // parentheses in it are balanced or in a class. (*) is the same as no parentheses.
-// What the primary argument is can depend on what else the model sends: a rule that
-// must not be evaded names its field.
+// The primary argument can depend on other arguments that the model sends: a rule that must
+// not be evaded names its field.
 //
 // # Conditions
 //
@@ -49,41 +49,41 @@
 // anything else a character; regular expressions need no doubled ones.
 //
 // A field is a path of names with dots between them. A name consists of A-Z, a-z,
-// 0-9, _ and -; * is every member of an object, whatever its name; [n] behind a name
-// is an element of an array, from 0, and [*] every one.
+// 0-9, _ and -; * is every member of an object, with any name; [n] after a name is an
+// element of an array, from 0, and [*] every one.
 //
-// A condition holds if any value that its path leads to passes, for negative
-// operators too. Where there is no such value it does not hold, whatever the
-// operator. So paths[*] !~ "src/*" denies a call with one path outside of src, while
-// paths[*] ~ "src/*" does not say that all of them are within it.
+// A condition holds if any value that its path leads to passes, for negative operators too.
+// If there is no such value, it does not hold, for any operator. So paths[*] !~ "src/*"
+// denies a call with one path outside of src, while paths[*] ~ "src/*" does not require
+// that all of them are within it.
 //
 // # What is compared
 //
-// Values are compared as tools decode them, and not as the model wrote them. Of a
-// string it is the content, with \u0072 as r and what is no UTF-8 as U+FFFD; null is
-// the empty text; true and false are themselves. A number is an integer in digits or
-// the shortest form of the nearest float64, so that 1e0 is 1; = and != compare
-// numbers whose spelling differs. Arrays and objects are compact JSON, without blanks,
-// sorted by name and with only those escapes that JSON demands.
+// Values are compared as tools decode them, and not as the model wrote them. A string is
+// its content, with \u0072 as r and invalid UTF-8 as U+FFFD; null is the empty text; true
+// and false are themselves. A number is an integer in digits or the shortest form of the
+// nearest float64, so that 1e0 is 1; = and != compare numbers whose spelling differs.
+// Arrays and objects are compact JSON, without blanks, sorted by name and with only those
+// escapes that JSON demands.
 //
-// Nothing is normalised: upper and lower case differ, é as one character or as e
+// Nothing is normalized: upper and lower case differ, é as one character or as e
 // with an accent differ, a NUL or a line break is a character like others. A rule that
 // must not be evaded asks a loose pattern ([Pattern.Loose]), which matches more.
 //
 // # Arguments with two meanings
 //
-// JSON does not say which of two members of one name counts, and encoding/json
-// decodes COMMAND into the field command where there is one. Each choice is a reading
-// of the arguments. [Pattern.Match] reports whether a pattern matches under at least
-// one of them, [Pattern.MatchEvery] whether it does so under all: rules that deny or
-// ask use the first, rules that allow the second, and a call that hides one command
-// behind another is denied by the rule against either and allowed by neither's.
+// JSON does not define which of two members of one name counts, and encoding/json decodes
+// COMMAND into the field command if that exists. Each choice is a reading of the arguments.
+// [Pattern.Match] reports whether a pattern matches under at least one of them,
+// [Pattern.MatchEvery] whether it does so under all. Rules that deny or ask use the first,
+// rules that allow the second. A call that hides one command in a second reading is denied
+// by the rule against either and allowed by neither's.
 //
 // # What a pattern cannot do
 //
-// A pattern compares texts. It knows neither quoting in a shell nor links in a file
-// system: a rule against Bash(rm *) does not see "\rm x" or "cd /; rm x". Deny what
-// must not happen by not offering the tool, and allow narrowly.
+// A pattern compares texts. It knows neither quoting in a shell nor links in a file system:
+// a rule against Bash(rm *) does not see "\rm x" or "cd /; rm x". To prevent an action, do
+// not offer the tool, and allow narrowly.
 //
 // # Limits
 //

@@ -17,7 +17,7 @@ const MaxLength = 1 << 10
 // seconds for arguments of 256 KB.
 const MaxRegex = 1100
 
-// The errors of the limits. What [Parse] returns wraps them and names the pattern.
+// The errors of the limits. Errors of [Parse] wrap them and name the pattern.
 var (
 	// ErrTooLong is returned for a pattern of more than [MaxLength] bytes.
 	ErrTooLong = core.Errorf(core.CodeTooLarge, "pattern is longer than %d bytes", MaxLength)
@@ -25,8 +25,8 @@ var (
 	ErrRegexTooLarge = core.Errorf(core.CodeTooLarge, "regular expression compiles to more than %d instructions", MaxRegex)
 )
 
-// SyntaxError says where a pattern is wrong and what is allowed there. The errors
-// of [Parse] wrap one, unless a limit is exceeded; their code is invalid.
+// SyntaxError names the place where a pattern is wrong and what is allowed there. The
+// errors of [Parse] wrap one, unless a limit is exceeded; their code is invalid.
 type SyntaxError struct {
 	Pattern string // as it was given to Parse
 	Offset  int    // of the byte that is wrong, from 0; len(Pattern): something is missing at the end

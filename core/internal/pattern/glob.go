@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// glob is a compiled text with wildcards: what stands between its stars. It never
-// goes back further than to the last star, so its cost grows with the text times
+// glob is a compiled text with wildcards: the pieces between its stars. It never goes back
+// further than to the last star, so its cost grows with the text times
 // the longest piece and not with the number of stars.
 type glob struct{ pieces []piece }
 
@@ -22,7 +22,7 @@ type item struct {
 	char  rune
 }
 
-// class is what stands in brackets.
+// class is the content of brackets.
 type class struct {
 	negated bool
 	anyCase bool
@@ -31,7 +31,7 @@ type class struct {
 
 const (
 	anyChar = -1
-	noChar  = -2 // a byte of the text that is no UTF-8: only ?, * and negated classes match it
+	noChar  = -2 // a byte of the text that is not UTF-8: only ?, * and negated classes match it
 )
 
 // compileGlob reads a glob. The error says at which byte of the text.
@@ -80,8 +80,8 @@ func checkBackslash(text string, at int) *fault {
 	return nil
 }
 
-// classEnd returns where the ] of the class stands that begins at a byte. A ]
-// directly behind the beginning is one of its characters.
+// classEnd returns the place of the ] of the class that starts at a byte. A ] directly
+// after the start is one of its characters.
 func classEnd(text string, at int) (int, *fault) {
 	first := at + 1
 	if first < len(text) && (text[first] == '!' || text[first] == '^') {
@@ -143,7 +143,7 @@ func (g glob) match(text string) bool {
 	}
 	text = text[:len(text)-n]
 	for i := range g.pieces[1:last] {
-		// The earliest place leaves the most for the pieces behind it.
+		// The earliest place leaves the most for later pieces.
 		end := g.pieces[1+i].find(text)
 		if end < 0 {
 			return false

@@ -6,16 +6,16 @@ import (
 	"unicode"
 )
 
-// Loose returns the pattern as rules need it that must not be evaded: it also matches
-// what differs from a match in nothing but what fold takes away, such as upper and lower
-// case or the forms of a Unicode character. What the pattern matches, the loose one
-// matches too, and a negative condition holds if it holds of either form.
+// Loose returns the pattern for rules that must not be evaded: it also matches texts that
+// differ from a match only in the differences that fold removes, such as upper and lower
+// case or the forms of a Unicode character. The loose pattern matches everything that the
+// pattern matches, and a negative condition holds if it holds for either form.
 //
 // Texts, globs and the names of a path's fields are folded like the values; classes of a
 // glob and regular expressions ignore case, and are compared with folded values, but are
-// not folded themselves. A glob of the primary argument matches any member of arguments of
-// which nothing says what their primary one is. Names of tools stay as they are: no model
-// chooses them. Ask it for [Pattern.Match] only.
+// not folded themselves. If the primary argument is unknown, a glob of it matches any
+// member of the arguments. Names of tools stay as they are: no model chooses them. Ask it
+// for [Pattern.Match] only.
 func (p Pattern) Loose(fold func(string) string) Pattern {
 	if p.compiled == nil {
 		return p

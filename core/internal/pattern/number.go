@@ -12,7 +12,7 @@ const maxDigits = 21
 // canonicalNumber returns the one spelling of a JSON number: an integer of up to 21
 // digits in digits, anything else as the nearest float64 in its shortest form, as
 // JavaScript prints it. 1, 1.0, 10e-1 and 1.00000000000000000000001 are 1; -0 is 0.
-// What no float64 holds stays as it is written.
+// A number that no float64 holds stays as it is written.
 func canonicalNumber(text string) string {
 	if digits := strings.TrimPrefix(text, "-"); len(digits) <= maxDigits && digits != "0" && !strings.ContainsAny(digits, ".eE") {
 		return text
@@ -44,7 +44,7 @@ func exactInteger(text string) (string, bool) {
 	if i := strings.IndexAny(digits, "eE"); i >= 0 {
 		n, err := strconv.Atoi(digits[i+1:])
 		if err != nil || n < -len(text) || n > maxDigits+len(text) {
-			return "", false // too small or too large, whatever stands before it
+			return "", false // too small or too large, for any digits before it
 		}
 		digits, exponent = digits[:i], n
 	}

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Parse compiles a pattern; the package comment has the grammar. What is wrong is
-// an error with code invalid that wraps a [SyntaxError], or one that wraps
-// [ErrTooLong] or [ErrRegexTooLarge]; each names the pattern.
+// Parse compiles a pattern; the package comment has the grammar. Its error has code invalid
+// and wraps a [SyntaxError], or wraps [ErrTooLong] or [ErrRegexTooLarge]; each names the
+// pattern.
 func Parse(text string) (Pattern, error) {
 	if len(text) > MaxLength {
 		return Pattern{}, tooLong(text, "")
@@ -35,8 +35,8 @@ func MustParse(text string) Pattern {
 	return p
 }
 
-// parser reads a pattern from left to right. Offsets of its faults count from the
-// beginning of the text.
+// parser reads a pattern forwards. Offsets of its faults count from the beginning of the
+// text.
 type parser struct {
 	text string
 	at   int
@@ -49,7 +49,7 @@ func (p *parser) skipSpace() {
 	p.at = p.end - len(strings.TrimLeftFunc(p.rest(), unicode.IsSpace))
 }
 
-// found names what stands at the parser's place.
+// found names the text at the parser's place.
 func (p *parser) found() string {
 	if p.at == p.end {
 		return "the end"
@@ -136,8 +136,8 @@ func (p *parser) plainTool() (Text, *fault) {
 	return t, f.shift(begin)
 }
 
-// arguments reads what stands behind the opening parenthesis, and that nothing
-// stands behind the closing one.
+// arguments reads the text after the opening parenthesis, and checks that nothing follows
+// the closing one.
 func (p *parser) arguments(c *compiled) *fault {
 	p.skipSpace()
 	if p.named() {
@@ -213,8 +213,8 @@ func (p *parser) primary(c *compiled) *fault {
 	return f.shift(begin)
 }
 
-// closing returns where the parenthesis stands that closes the one behind which the
-// parser is. Those in a class are characters.
+// closing returns the place of the parenthesis that closes the one before the parser's
+// place. Those in a class are characters.
 func (p *parser) closing() (int, *fault) {
 	depth := 1
 	for at := p.at; at < p.end; at++ {
@@ -313,7 +313,7 @@ func escapes(text string, mark byte) bool {
 	return len(text) > 1 && text[0] == '\\' && (text[1] == '\\' || text[1] == mark)
 }
 
-// quotedOffset returns where the n-th byte of a value stands behind its opening quote.
+// quotedOffset returns the place of the n-th byte of a value after its opening quote.
 func quotedOffset(quoted string, n int) int {
 	at := 1
 	for range n {

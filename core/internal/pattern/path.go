@@ -23,7 +23,7 @@ const (
 	anyIndexStep
 )
 
-// pathCharacters may stand in a path. What begins with some of them and goes on
+// pathCharacters may occur in a path. A text that starts with some of them and continues
 // with an operator is meant as a condition.
 const pathCharacters = nameCharacters + ".*[]"
 

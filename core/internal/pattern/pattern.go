@@ -16,16 +16,16 @@ type compiled struct {
 	conditions []Condition // all must hold
 }
 
-// Match reports whether the pattern matches a call under at least one reading of
-// its arguments. That is the question of whoever denies or asks.
+// Match reports whether the pattern matches a call under at least one reading of its
+// arguments. Rules that deny or ask use it.
 func (p Pattern) Match(c *Call) bool {
 	some, _ := p.match(c)
 	return some
 }
 
 // MatchEvery reports whether the pattern matches a call under every reading of its
-// arguments. That is the question of whoever allows: a tool may take another one of
-// two members of the same name than a rule has looked at.
+// arguments. Rules that allow use it: a tool may take another one of two members of the
+// same name than a rule has looked at.
 func (p Pattern) MatchEvery(c *Call) bool {
 	_, every := p.match(c)
 	return every
@@ -126,12 +126,12 @@ func (c *compiled) format() string {
 	return tool + "(" + strings.Join(conditions, ", ") + ")"
 }
 
-// Specificity says how closely a pattern describes a call. Of two, the one whose
-// first differing field is greater is more specific.
+// Specificity is how closely a pattern describes a call. If two differ, the one whose first
+// differing field is greater is more specific.
 type Specificity struct {
 	Kind       Kind // of the tool
 	Arguments  bool // the arguments matter
-	Conditions int  // how many; the primary argument is none
+	Conditions int  // their number, without the primary argument
 	Precision  int  // sum of the conditions' kinds: exact 3, glob 2, regex 1
 }
 

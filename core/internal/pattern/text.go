@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Kind says how a text is compared. A higher kind is more specific.
+// Kind is how a text is compared. A higher kind is more specific.
 type Kind uint8
 
 // The kinds.
@@ -42,8 +42,8 @@ type Text struct {
 	folded *folded // nil: it does not match loosely
 }
 
-// NewText compiles a text of a kind. A value that is longer than [MaxLength], is
-// not UTF-8 or is none of its kind is an error that names it.
+// NewText compiles a text of a kind. A value that is longer than [MaxLength], is not UTF-8
+// or is invalid for its kind is an error that names it.
 func NewText(kind Kind, value string) (Text, error) {
 	if len(value) > MaxLength {
 		return Text{}, tooLong(value, "")
@@ -76,8 +76,8 @@ func newText(kind Kind, value string) (Text, *fault) {
 	return t, f
 }
 
-// compileRegex refuses large programs. Package regexp does not say how large one is,
-// so it is compiled here first.
+// compileRegex refuses large programs. Package regexp does not report how large one is, so
+// it is compiled here first.
 func compileRegex(text string) (*regexp.Regexp, *fault) {
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
@@ -153,9 +153,9 @@ func (t *Text) valuePasses(v *value, not bool) bool {
 	return t.passes(v.plain(), not)
 }
 
-// sameName reports whether a member's name may be that of a field, as far as a rule
-// against it is concerned: encoding/json decodes into a field whatever differs in case
-// alone, and a loose text says what else does.
+// sameName reports whether a member's name may be that of a field, as far as a rule against
+// it is concerned. encoding/json ignores case when it decodes into a field, and a loose
+// text ignores more.
 func (t *Text) sameName(member, field string) bool {
 	return strings.EqualFold(member, field) || t.folded != nil && t.folded.fold(member) == t.folded.fold(field)
 }

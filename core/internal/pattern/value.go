@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// value is a JSON value in canonical form: whatever order, blanks, escapes and
-// spelling of numbers it was written in. Unlike a map it keeps members of one name.
+// value is a JSON value in canonical form, for any order, blanks, escapes and spelling of
+// numbers in the text. Unlike a map it keeps members of one name.
 type value struct {
 	name     string  // in its object, else empty
 	text     string  // of a string its content, of a number its canonical form, true or false
@@ -29,7 +29,7 @@ const (
 	objectValue
 )
 
-// parseValue reads a JSON text, and reports false for what is none.
+// parseValue reads a JSON text, and reports false for any other.
 func parseValue(raw json.RawMessage) (value, bool) {
 	if !json.Valid(raw) { // which limits the depth too, so that the recursion below has an end
 		return value{}, false
@@ -44,7 +44,7 @@ type reader struct {
 	at   int
 }
 
-// next skips blanks and returns the byte behind them.
+// next skips blanks and returns the next byte.
 func (r *reader) next() byte {
 	for strings.IndexByte(" \t\r\n", r.text[r.at]) >= 0 {
 		r.at++
@@ -116,8 +116,8 @@ func (v *value) add(child value) {
 	v.repeated = v.repeated || child.repeated
 }
 
-// string reads a string as encoding/json does, and so as the tools do: what is no
-// UTF-8 and half a surrogate pair become U+FFFD.
+// string reads a string as encoding/json does, and so as the tools do: invalid UTF-8 and
+// half a surrogate pair become U+FFFD.
 func (r *reader) string() string {
 	from := r.at
 	escaped := false
@@ -135,7 +135,7 @@ func (r *reader) string() string {
 	return text
 }
 
-// member returns an object's last member of a name, a null where there is none.
+// member returns an object's last member of a name, a null if it has none.
 func (v *value) member(name string) *value {
 	if v.kind == objectValue {
 		for i := len(v.children) - 1; i >= 0; i-- {

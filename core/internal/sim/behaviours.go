@@ -13,9 +13,9 @@ type Behaviour uint8
 const (
 	// Delayed runs.
 	DelayedInput     Behaviour = iota // a run that is to open later was accepted
-	DelayedInline                     // a run was claimed with its submission beside one that was not due
+	DelayedInline                     // a run was claimed with its submission while one was not due
 	DelayedStop                       // Stop named the thread of one
-	DelayedInterrupt                  // an interrupt, with input or without, came beside one
+	DelayedInterrupt                  // an interrupt, with input or without, came while one existed
 	DelayedFull                       // the ninth was refused
 	DelayedFirst                      // a due one opened before queued ones of its priority
 
@@ -28,11 +28,11 @@ const (
 	ThrottledPart // the put of a tool's part was throttled
 	CutOffTool    // a run was ended while a tool ran, or had run in a process that was gone
 
-	LineOutOfOrder // results of a parallel round stand in another order than their calls
-	RefusedInLine  // a change did not apply behind a sibling's
+	LineOutOfOrder // results of a parallel round are in another order than their calls
+	RefusedInLine  // a change did not apply after a sibling's
 
 	// Suspects.
-	BesideProved  // a run was claimed beside a suspect that had stored a result
+	BesideProved  // a run was claimed together with a suspect that had stored a result
 	BesidePatient // or that had run for ten seconds without one
 
 	// Records over the store's limit.
@@ -52,26 +52,26 @@ const (
 	HiddenRetract // to a retraction
 	HiddenEdit    // to an edit
 	HiddenClaim   // to a claim
-	HiddenAgain   // to what goes on with a run that has failed
+	HiddenAgain   // to the continuation of a failed run
 
 	// Claims and ends.
 	LateClaim  // a claim was heard of when its lease was over
 	OwnEnd     // a process has ended a run that it works on
-	KeptRunEnd // a run ended with what RunEnd had changed under a claim that was given back behind it
+	KeptRunEnd // a run ended with the changes of RunEnd under a claim that was released after it
 
 	// Runs that ended with an error.
-	TookUp  // one was taken up behind its turns, and has said more
-	Retried // a dead letter has begun anew, and has said something
+	TookUp  // one was continued after its turns, and has generated more
+	Retried // a dead letter has started again, and has generated a turn
 
 	// Threads that are made of others.
-	Forked      // a client was told of one
-	ForkedInRun // it ends within a run that goes on
-	ForkedAgain // a client that has asked for the same was told of it
+	Forked      // a client received one
+	ForkedInRun // it ends within a run that continues
+	ForkedAgain // a client that has asked for the same received it
 	HiddenFork  // the response to its making was lost, and others hid it
 
-	// Input that is taken back.
-	RetractedQueued  // a run that has not begun
-	RetractedSteered // what was said to one that is open
+	// Withdrawn input.
+	RetractedQueued  // a run that has not started
+	RetractedSteered // input to one that is open
 
 	// Clients that follow.
 	HeardBackground // words of a run in the background were heard in another process before their commit

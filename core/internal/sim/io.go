@@ -49,7 +49,7 @@ const (
 	FaultCrashBefore        // the process dies, the operation is not done
 	FaultCrashAfter         // it is done, the process dies
 	FaultLost               // it is done, the response is lost
-	FaultThrottled          // it is not done, the process is told so
+	FaultThrottled          // it is not done, and the process receives that
 	FaultPausedBefore       // it is done longer than a lease later
 	FaultPausedAfter        // it is done, the process hears of it longer than a lease later
 	FaultLate               // the process gives it up, it is done later
@@ -57,7 +57,7 @@ const (
 	FaultDropped            // a hint never arrives
 	FaultDelayed            // a hint arrives much later
 	FaultStale              // the index shows what was true some seconds ago
-	FaultStopped            // the host is told to stop
+	FaultStopped            // the host has to stop
 	faults
 )
 

@@ -19,7 +19,7 @@ var kindNames = [Kinds]string{
 	"children", "children, few faults", "children, one trouble each",
 }
 
-// KindName says what kind of world the n-th is.
+// KindName is the kind of the n-th world.
 func KindName(n int) string { return kindNames[n%Kinds] }
 
 // replayEvery is which of the worlds of a kind are replayed: a replay costs most of

@@ -28,12 +28,12 @@ type Stats struct {
 type Steps struct {
 	Commits, Inferences, Executions, Effects, Hints int
 	Takeovers, Refences, Reclaims, DeadLetters      int
-	SchemaRefused                                   int // claims left to newer programs
+	SchemaRefused                                   int // claims reserved for newer programs
 	Adopted                                         int // results of an earlier claim
 	Skipped                                         int // RunEnd phases
 	FailedSteps                                     int
 	LeftBehind                                      int // tools
-	Stops                                           int // processes that were told to stop
+	Stops                                           int // processes that had to stop
 	Switches                                        int // of threads, from one model of their pool to another
 }
 
@@ -67,7 +67,7 @@ type Streams struct {
 type Usage struct {
 	Stretches, Killed, Tokens int // of runs; inferences whose process wrote nothing after them; of the others
 	Refusals                  int // of submissions, for a limit
-	Overruns, Overshoots      int // tenants' days that came to a limit, and inferences that began after that
+	Overruns, Overshoots      int // tenants' days that reached a limit, and inferences that started after that
 	Limited                   int // worlds whose tenant has limits
 }
 
@@ -162,9 +162,9 @@ func (s *Stats) Print(out io.Writer) {
 	fmt.Fprintf(out, "states shown %d, patches on an unknown one %d\n", s.Streams.States, s.Streams.Blind)
 }
 
-// Tame says what too few of the worlds had: a share of them has each trouble and each kind
-// of decision, or what was simulated proves less than it seems to. Of fewer than 20 times
-// [Kinds] worlds it says nothing.
+// Tame returns complaints about troubles and kinds of decisions that too few of the worlds
+// had: a share of them must have each, or the simulation proves less than it seems to. For
+// fewer than 20 times [Kinds] worlds it returns none.
 func (s *Stats) Tame() (complaints []string) {
 	if s.Worlds < 20*Kinds {
 		return nil

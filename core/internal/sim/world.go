@@ -40,50 +40,50 @@ type Config struct {
 	Trace func(format string, args ...any)
 }
 
-// Programs says which programs share the threads.
+// Programs are the programs that share the threads.
 type Programs struct {
 	Mixed bool // 1/1, 2/1 and 2/2; 2/1 and 2/2 after the faults
 	Old   bool // with Mixed: no program reads schema 2 until the faults stop, clients write it
 	Lacks bool // with Mixed: programs 1/1 have not all tools
 }
 
-// Processes says how work reaches processes, and what happens to them.
+// Processes configures how work reaches processes, and their faults.
 type Processes struct {
 	Batch    bool // hints are taken ten at a time
 	Local    bool // one process does everything; a crash starts the next one
 	Crowded  bool // with Local: the first run loses claims and has a long round then, next to many others
-	Restarts bool // most hosts are told to stop while they work
-	Own      bool // each has a queue of its own too: clients that wait for a run take its steps there
+	Restarts bool // most hosts have to stop while they work
+	Own      bool // each has its own queue too: clients that wait for a run take its steps there
 	Unswept  bool // there is no sweep: what is lost is what a delivery or a client repeats
 }
 
-// Storage says what the store does besides its faults.
+// Storage configures the store other than its faults.
 type Storage struct {
 	Late      bool // many puts come late
 	Ambiguous bool // many responses to head writes are lost
-	Hidden    bool // with Ambiguous: others write before the process looks, people withdraw what they said
+	Hidden    bool // with Ambiguous: others write before the process looks, people withdraw their input
 	Tardy     bool // many responses to claims arrive after their leases
 	Cuts      bool // it refuses for a while what makes the ends of runs final
 	Tight     bool // it accepts no large records, and much is large
 	Throttled bool // with Asks: most puts of tools' parts are throttled, none of them as often as it is tried
 }
 
-// People says what clients do besides submitting input.
+// People configures the clients other than their input.
 type People struct {
-	Calm      bool // they do not steer, cancel, interrupt or edit, and no host is told to stop
+	Calm      bool // they do not steer, cancel, interrupt or edit, and no host has to stop
 	Own       bool // with Local: they end runs while the process works on them
 	Again     bool // they retry runs that ended with an error
-	Talkative bool // they speak when a run is about to end, and processes die when it has begun to
+	Talkative bool // they speak when a run is about to end, and processes die when that has started
 	Asks      bool // calls wait for people, who decide
 	Forgetful bool // with Asks: some tickets are never decided
 	Deletes   bool // one deletes the first thread
 	Delays    bool // runs are submitted for later, and people come between
 	Followed  bool // they follow every run, marks go wrong; with Local: in the one process
 	Forks     bool // they make threads of others
-	Retracts  bool // they withdraw what they have said
+	Retracts  bool // they withdraw their input
 }
 
-// Agents says what agents are made of and do.
+// Agents configures the agents.
 type Agents struct {
 	Long     bool             // some rounds have many slow calls
 	Children bool             // some calls wait for runs of other threads, and what happens to runs is published
@@ -92,7 +92,7 @@ type Agents struct {
 	Seats    bool             // some tools change what one call of a step can change: the others have an error
 }
 
-// Accounts says what is accounted.
+// Accounts configures limits and metering.
 type Accounts struct {
 	Metered bool // what runs use is recorded and summed
 	Limited bool // the tenant has limits
@@ -276,8 +276,8 @@ func (w *World) partition(key core.ThreadKey) *partition {
 	return p
 }
 
-// Run runs the world until nothing moves any more after the faults have
-// stopped. It returns the first violation, "" when there was none.
+// Run runs the world until nothing moves any more after the faults have stopped. It returns
+// the first violation, or "".
 func (w *World) Run() string {
 	for len(w.events) > 0 && w.violation == "" && w.now < w.stop+patience+w.settles() {
 		e := w.events.pop()

@@ -10,8 +10,8 @@ import (
 //go:embed catalog.json
 var builtIn []byte
 
-// lines is a catalog's text with one model a line, which is read as it stands: to decode
-// all of it would be felt at the start of a function that asks for one. It is safe for
+// lines is a catalog's text with one model a line, which is read without decoding it:
+// decoding all of it would slow the start of a function that needs one. It is safe for
 // concurrent use.
 type lines struct {
 	text  []byte
@@ -37,7 +37,7 @@ func (l *lines) named(name string) (found []entry) {
 			found = append(found, m)
 		}
 	}
-	if len(found) > 0 { // of names that nobody has there is no end
+	if len(found) > 0 { // unknown names are unlimited in number
 		l.known.Store(name, found)
 	}
 	return found

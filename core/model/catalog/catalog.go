@@ -20,16 +20,17 @@ type Catalog struct {
 // entry is what is known of one model.
 type entry struct {
 	Provider string `json:"provider"` // who sells it: the id of the provider, such as openai
-	// Names are those by which it can be asked for: the moving one and those of its
-	// versions. A name is whole and exact: no part of it stands for others.
+	// Names are the names by which it can be found: the moving one and those of its
+	// versions. A name is whole and exact: no part of it matches others.
 	Names []string `json:"names"`
 	model.Facts
 	Source string  `json:"source,omitempty"` // where the facts were read
 	Prices []price `json:"prices,omitempty"` // from the oldest to the newest
 }
 
-// Default returns the built-in catalog. Nothing of it is decoded until it is asked for a
-// model, and then only what has the name: most processes never ask for a second one.
+// Default returns the built-in catalog. Nothing of it is decoded until a model is looked
+// up, and then only the lines that have the name: most processes never look up a second
+// one.
 func Default() *Catalog { return &Catalog{builtIn: &lines{text: builtIn}} }
 
 // With returns a catalog with the models of a file too: JSON, {"models": [...]}, each with
@@ -67,7 +68,7 @@ func (c *Catalog) With(file []byte) (*Catalog, error) {
 
 func (m entry) sameSeller(o entry) bool { return m.Provider == o.Provider }
 
-// over returns the models with those behind them that replace none.
+// over returns the models, followed by those of the second list that they do not replace.
 func over(models, behind []entry) []entry {
 	all := slices.Clone(models)
 	for _, m := range behind {
@@ -104,13 +105,12 @@ func (c *Catalog) named(name string) []entry {
 	return over(own, c.builtIn.named(name))
 }
 
-// Find returns the facts of a model by the id of its provider and its name there, and who
-// sells it: the provider, or the one that alone has the name. No seller: the model is not
-// known. A provider whose models the catalog has sells no other's. Of
-// any other, such as openai-compatible or an id of one's own, the name alone counts, in
-// files before the built-in models, if one provider alone has it: two may sell the same
-// name at different prices. Servers on machines of one's own (llamacpp, ollama, vllm) sell
-// nobody's models.
+// Find returns the facts of a model by the id of its provider and its name there, and its
+// seller: the provider, or the one that alone has the name. No seller: the model is not
+// known. A provider whose models the catalog has sells no other's. For any other provider,
+// such as openai-compatible or your own id, only the name counts, in files before the
+// built-in models, if one provider alone has it: two may sell the same name at different
+// prices. Servers on your own machines (llamacpp, ollama, vllm) have no seller.
 //
 // Bedrock's models are found by the ids of their inference profiles as well, and by ARNs
 // that end in either.

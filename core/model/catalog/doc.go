@@ -1,12 +1,12 @@
-// Package catalog says what is known of the models that providers sell: their windows,
-// what they read, how they reason and cache, and their prices, each with the day from
-// which it holds and its source.
+// Package catalog has facts about the models that providers sell: their windows, their
+// inputs, how they reason and cache, and their prices, each with the day from which it
+// holds and its source.
 //
 //	known := catalog.Default()
 //	facts, seller := known.Find("openai", "gpt-4o-mini")  // facts.ContextWindow is 128000
 //	money, ok := known.Cost("openai", "gpt-4o-mini", usage, time.Now())
 //
-// What it does not know has no price, which is not the same as a price of zero. Prices
-// change and differ by contract, and models come: a program reads a file of its own over
-// the built-in one, see [Catalog.With].
+// An unknown model has no price, which is not the same as a price of zero. Prices change
+// and differ by contract, and new models appear: a program can read its own file over the
+// built-in one, see [Catalog.With].
 package catalog

@@ -21,7 +21,7 @@ type price struct {
 	Source     string    `json:"source"` // where it was read
 }
 
-// check looks at a price that stands behind one from another day.
+// check validates a price that follows one from another day.
 func (p price) check(last string) error {
 	switch _, err := time.Parse(time.DateOnly, p.From); {
 	case err != nil:
@@ -58,8 +58,8 @@ func (p *price) UnmarshalJSON(b []byte) error {
 
 const million = 1_000_000
 
-// cost returns what tokens cost, rounded up to a billionth of a dollar. What is below
-// zero counts as none, and what is beyond an amount as the largest.
+// cost returns the cost of tokens, rounded up to a billionth of a dollar. A result below
+// zero counts as none, and one beyond the largest amount as that amount.
 func (p price) cost(u core.Usage) core.USD {
 	read := min(max(u.CacheRead, 0), max(u.Input, 0))
 	write := min(max(u.CacheWrite, 0), max(u.Input, 0)-read)

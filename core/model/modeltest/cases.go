@@ -14,10 +14,10 @@ const Key = "sk-contract-4f7a9c1e"
 // idle is the time that a stream may be silent in the cases that wait for its end.
 const idle = 300 * time.Millisecond
 
-// patience is that of all others: a busy machine is no idle stream.
+// patience is the timeout of all others: a busy machine is not an idle stream.
 const patience = 30 * time.Second
 
-// stream is one of the streams of the suite, and what it has to come to.
+// stream is one of the streams of the suite, with its expected outcome.
 type stream struct {
 	Name   string  // also of its transcript
 	Want   outcome // before the error, if there is one
@@ -45,9 +45,9 @@ type failure struct {
 	RetryAfter time.Duration
 }
 
-// streams are those that every provider has to have a transcript of, or a reason why not.
-// Beside them are the stops, see [Provider]. The package comment lists them for who writes
-// transcripts.
+// streams are the streams that every provider must have a transcript of, or a reason why
+// not. The stops come in addition, see [Provider]. The package comment lists them for
+// authors of transcripts.
 func streams() []stream {
 	truncated := &failure{Kind: model.KindInterrupted}
 	return []stream{

@@ -229,7 +229,7 @@ func (c *collector) say(kind core.BlockType, d model.Delta) {
 	}
 }
 
-// cancel ends the context in the middle of a stream that goes on.
+// cancel ends the context in the middle of a stream that continues.
 func (p Provider) cancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -1,7 +1,7 @@
-// Package scripted has models without a network: each turn follows from the
-// request alone, so that a resumed, retried or duplicated inference gets the
-// same one. Demos, tests and load runs use them. [Turns] says the turns that a test
-// gives it, with any calls. The model of [New] follows rules.
+// Package scripted has models without a network: each turn follows from the request alone,
+// so that a resumed, retried or duplicated inference gets the same one. Demos, tests and
+// load runs use them. [Turns] generates the turns of a test, with any calls. The model of
+// [New] follows rules.
 //
 // # Rules
 //
@@ -19,7 +19,7 @@
 //	help            says what the rules are, as does "Tell me what you can do"
 //	anything else   says it back
 //
-// After a call that was denied or cancelled the model says that it was denied.
-// After one that never ran, for want of the tool or of fitting arguments, it says why.
-// Asked to go on from a cut turn, the model says the rest.
+// After a call that was denied or cancelled the model answers that it was denied. After one
+// that never ran, because the tool is missing or the arguments do not fit, it answers with
+// the reason. If the model has to continue a cut turn, it generates the rest.
 package scripted

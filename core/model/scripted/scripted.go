@@ -53,7 +53,7 @@ func (m *rules) Check(request model.Request) error {
 
 // Stream implements model.Model.
 func (m *rules) Stream(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
-	conversation := request.Messages // the rest of the request is left behind
+	conversation := request.Messages // the rest of the request is not used
 	return func(yield func(model.Delta, error) bool) {
 		s := &script{ctx: ctx, env: m.env, yield: yield}
 		messages, said := cutturn.Continued(conversation)
@@ -67,7 +67,7 @@ func (m *rules) Stream(ctx context.Context, request model.Request) iter.Seq2[mod
 	}
 }
 
-// lastTurn finds the last user message and the tool results behind it.
+// lastTurn finds the last user message and the tool results after it.
 func lastTurn(messages []core.Message) (user core.Message, results []core.ToolResult) {
 	for i := len(messages) - 1; i >= 0; i-- {
 		switch m := messages[i]; m.Role {
@@ -155,9 +155,9 @@ func (s *script) play() error {
 	return s.say("You said: " + s.user)
 }
 
-// invalid returns why the newest call never ran: its agent has no such tool, as one
-// without the demo's tools, or the arguments do not fit. The rule call says that
-// with the tool's name.
+// invalid returns why the newest call never ran: its agent has no such tool, as one without
+// the demo's tools, or the arguments do not fit. The answer of the rule call has the tool's
+// name.
 func (s *script) invalid() (why string, ok bool) {
 	if _, call := s.rest("call"); call || len(s.results) == 0 {
 		return "", false
@@ -166,7 +166,7 @@ func (s *script) invalid() (why string, ok bool) {
 	return r.Text(), r.Status == core.ResultInvalid
 }
 
-// callOnce is the rules that call one tool and then say what came of it.
+// callOnce has the rules that call one tool and then report its result.
 func (s *script) callOnce() (ok bool, err error) {
 	if x, ok := s.rest("approve"); ok {
 		return true, s.callThenSay("danger", text{x}, func(core.ToolResult) string { return "Done: " + x })
@@ -187,8 +187,8 @@ func (s *script) callOnce() (ok bool, err error) {
 	return false, nil
 }
 
-// callThenSay calls a tool, and says what then returns of its result. A person
-// who refused the call is told so.
+// callThenSay calls a tool, and generates the text that then returns for its result. A
+// person who refused the call reads that.
 func (s *script) callThenSay(name string, arguments any, then func(core.ToolResult) string) error {
 	if len(s.results) == 0 {
 		return s.call(name, arguments)
@@ -282,8 +282,8 @@ func (s *script) speak(text string) {
 	s.usage.Output = len(strings.Fields(text))
 }
 
-// runeFrom is the first place at or behind cut that is not inside a rune: half
-// a rune would not survive a JSON encoder.
+// runeFrom is the first place from cut on that is not inside a rune: half a rune would not
+// survive a JSON encoder.
 func runeFrom(text string, cut int) int {
 	for cut < len(text) && !utf8.RuneStart(text[cut]) {
 		cut++
@@ -345,8 +345,8 @@ func countWords(messages []core.Message) (n int) {
 // blanks has a 1 for each blank of ASCII.
 var blanks = [256]uint8{'\t': 1, '\n': 1, '\v': 1, '\f': 1, '\r': 1, ' ': 1}
 
-// words is len(strings.Fields(text)). A long conversation is counted anew for each of
-// its inferences, so the pass over ASCII has no branches.
+// words is len(strings.Fields(text)). A long conversation is counted again for each of its
+// inferences, so the pass over ASCII has no branches.
 func words(text string) (n int) {
 	between, all := uint8(1), uint8(0)
 	for i := range len(text) {

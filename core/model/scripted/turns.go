@@ -28,7 +28,7 @@ type Turn struct {
 	Calls []core.ToolCall
 
 	// Cut ends the turn in the middle of its text, as at the limit of tokens. The model
-	// says the rest when it is asked to go on.
+	// generates the rest when it has to continue.
 	Cut bool
 	// Err ends the turn after its text, with each call of the model: the run retries a
 	// *model.Error that is transient, and ends with any other.
@@ -41,15 +41,15 @@ type Turn struct {
 // thread is.
 const summary = "A summary."
 
-// Turns returns a model that says the turns one after the other in each run: the first in
-// its first step, and so on. Which one follows from [model.Request].Step, so that a step
-// that is taken again gets the same, whatever was said to the run between its steps and
-// however much of the thread the request shows.
+// Turns returns a model that generates the turns one after the other in each run: the first
+// in its first step, and so on. The turn follows from [model.Request].Step, so that a step
+// that is repeated gets the same, with any input between the steps of the run and however
+// much of the thread the request shows.
 //
 // Turns that begin with an Input are those of the runs whose first input is that text;
 // those before the first such turn are for all other runs. A run that takes more steps
-// than it has turns ends with an error that says so. A request of no step, such as one for the
-// summary of a thread, gets "A summary.".
+// than it has turns ends with an error that states this. A request of no step, such as one
+// for the summary of a thread, gets "A summary.".
 //
 //	model := scripted.Turns(
 //		scripted.Turn{Calls: []core.ToolCall{scripted.Call("find", query{"soup"}), scripted.Call("find", query{"bread"})}},
@@ -57,8 +57,8 @@ const summary = "A summary."
 //		scripted.Turn{Input: "Thank you!", Text: "You are welcome."},
 //	)
 //
-// A turn that cannot be said is an error of the request, and of Check: the registry of
-// agents returns it.
+// An invalid turn is an error of the request, and of Check: the registry of agents returns
+// it.
 func Turns(turns ...Turn) model.Model {
 	t := &played{runs: map[string][]Turn{}}
 	input := ""
@@ -81,7 +81,7 @@ func Turns(turns ...Turn) model.Model {
 const unsound = "\x00"
 
 // Call returns a call of a tool, for a [Turn]. args are encoded as JSON; nil: an empty
-// object. What cannot be encoded is an error of the model, see [Turns].
+// object. A value that cannot be encoded is an error of the model, see [Turns].
 func Call(name string, args any) core.ToolCall {
 	if args == nil {
 		return core.ToolCall{Name: name, Arguments: json.RawMessage("{}")}
@@ -192,7 +192,7 @@ func (p *played) inputs() string {
 }
 
 // opening is the first input of the run that has the newest one. A window shows it before
-// what it has left of the thread.
+// the rest of the thread.
 func opening(messages []core.Message) string {
 	text, newest := "", core.ID{}
 	for i := len(messages) - 1; i >= 0; i-- {
@@ -210,7 +210,7 @@ func opening(messages []core.Message) string {
 	return strings.TrimSpace(text)
 }
 
-// turn says what is left of a turn.
+// turn generates the rest of a turn.
 func (s *script) turn(t Turn) error {
 	text, stop := t.Text, cmp.Or(t.Stop, core.StopEndTurn)
 	half := runeFrom(text, len(text)/2)

@@ -21,12 +21,12 @@ type Config struct {
 	Rules           []Rule   `json:"rules,omitempty" jsonschema:"deny beats allow, allow beats ask"`
 }
 
-// Rule says what becomes of the calls that its pattern matches.
+// Rule decides the calls that its pattern matches.
 type Rule struct {
 	Tool     string   `json:"tool" jsonschema:"a pattern of tool calls, such as Bash(npm *)"` // see package pattern
 	Behavior Behavior `json:"behavior" jsonschema:"allow, ask or deny"`
-	// Scope says how long the rule holds; the package comment says which rule may have
-	// which. Without one it holds as long as the spec has it, and until the run ends if it
+	// Scope is how long the rule holds; the package comment has the scopes of each kind of
+	// rule. Without one it holds as long as the spec has it, and until the run ends if it
 	// is granted.
 	Scope core.Remember `json:"scope,omitempty" jsonschema:"how long it holds: once, run, thread or project; project is the default"`
 }
@@ -44,17 +44,17 @@ const (
 // project is the scope of a rule of a spec that has no other.
 const project core.Remember = "project"
 
-// OnDeny says what a call does that a rule denies. The zero OnDeny ends the run, as
-// blocked; in a file it is block_run.
+// OnDeny is the effect of a denial. The zero OnDeny ends the run, as blocked; in a file it
+// is block_run.
 type OnDeny string
 
-// FailCall lets a denied call fail, and the run goes on.
+// FailCall lets a denied call fail, and the run continues.
 const FailCall OnDeny = "fail_call"
 
 const blockRun OnDeny = "block_run"
 
 // decode reads a Config from JSON, strictly: an unknown member is an error that names it,
-// and so is whatever [Config.Check] refuses. Errors have code invalid.
+// and so is every error of [Config.Check]. Errors have code invalid.
 func decode(data []byte) (Config, error) {
 	var c Config
 	if err := strict.Decode(data, &c); err != nil {
@@ -154,7 +154,7 @@ func (r Rule) checkScope(allowed map[Behavior][]core.Remember) error {
 // usedUp reports whether the rule holds for one call only.
 func (r *rule) usedUp() bool { return r.Behavior == Allow && r.Scope == core.RememberOnce }
 
-// known refuses a value that is none of those allowed.
+// known refuses a value that is not among the allowed ones.
 func known[T ~string](field string, value T, allowed ...T) error {
 	if slices.Contains(allowed, value) {
 		return nil

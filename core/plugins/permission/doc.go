@@ -23,14 +23,14 @@
 //		})),
 //	}
 //
-// The tool of a rule is a pattern of package pattern. What of the section is wrong is an
-// error when the host is made; it names the agent and the rule.
+// The tool of a rule is a pattern of package pattern. An invalid section is an error when
+// the host is made; it names the agent and the rule.
 //
 // # Which rule decides
 //
 // Deny beats allow, allow beats ask, however specific they are. Among rules of one
-// behaviour the most specific one decides, the first of equals: it says the reason, and
-// nothing else depends on it. What no rule matches has the default behaviour.
+// behaviour the most specific one decides, the first of equals: it gives the reason, and
+// nothing else depends on it. A call that no rule matches has the default behaviour.
 //
 // A rule that denies or asks matches a call if it does so under any reading of its
 // arguments, one that allows if it does so under all; see package pattern. And those that
@@ -39,41 +39,41 @@
 // model gets around one by spelling a text otherwise. The names of tools are compared as
 // they are: a model can call only what is registered, under the name that it has.
 //
-// # What follows
+// # Effects of a rule
 //
 // A call that is denied ends the run, as blocked; with on_deny fail_call the model gets a
-// result that says so instead, whose status is denied. A tool that is denied whatever its
-// arguments are is not shown to the model at all.
+// result with that reason instead, whose status is denied. A tool that is denied for all
+// arguments is not shown to the model at all.
 //
-// A call that is asked about waits for a person: its suspension has the action
-// tool:PermissionConfirm and, as parameters, the tool and its arguments; and the rule
-// that asks, where that says more than the tool's name. When a decision lets it go on, the
-// rules are looked at again: a deny holds then as well.
+// If a rule asks, the call waits for a person. Its suspension has the action
+// tool:PermissionConfirm and, as parameters, the tool and its arguments. It also has the
+// rule that asks, if that is more than the tool's name. When a decision lets the call
+// continue, the rules are checked again: a deny holds then as well.
 //
-// A tool whose spec has an Approval asks that question itself, whatever the rules say. A
-// rule that allows the tool does not answer it, and a rule that asks is a second question
-// after it. Each is remembered by itself; [Forget] withdraws both.
+// A tool whose spec has an Approval asks that question itself, under any rules. A rule that
+// allows the tool does not answer it, and a rule that asks is a second question after it.
+// Each is remembered by itself; [Forget] withdraws both.
 //
-// # What is remembered
+// # Remembered answers
 //
-// A decision may say remember: run or thread. Then the same tool with the same arguments
-// is not asked about again until the run ends, or in the thread, by this agent in any of
-// its runs: it is allowed, or denied as the person has denied it. Arguments are the same
-// if they say the same, whatever their order and spelling; those that can be read in two
-// ways are asked about each time. That is narrow on purpose: whoever approved
-// "git push origin" has not approved "git push --force".
+// A decision may have remember: run or thread. Then the same tool with the same arguments
+// does not ask again until the run ends, or in the thread, by this agent in any of its
+// runs: it is allowed, or denied as the person has denied it. Arguments are the same if
+// they have the same content, in any order and spelling; arguments that can be read in two
+// ways ask each time. That is narrow on purpose: an approval of "git push origin" is not an
+// approval of "git push --force".
 //
-// With remember_as: rule the answer holds for whatever the rule asks about that asked: the
-// calls for which it is the one that decides. Another ask rule that is more specific still
-// asks. Where no rule asked, but the default, it is every call of the tool for which that
-// is so again. A rule of the spec that is taken away takes the answers to it along.
+// With remember_as: rule the answer holds for every call for which the asking rule decides.
+// Another ask rule that is more specific still asks. If the default asked, not a rule, the
+// answer holds for every call of the tool for which the default asks again. Removing a rule
+// from the spec also removes the answers to it.
 //
-// An ask rule may say the same itself: with scope run or thread an approval holds, as a
-// rule, so long, unless the decision says remember: once. So such a rule asks once.
+// An ask rule may set the same itself: with scope run or thread an approval holds, as a
+// rule, so long, unless the decision has remember: once. So such a rule asks once.
 //
-// What is remembered lies in the state of the run or thread, and lives through crashes and
-// restarts. It is the agent's own: another one that takes the thread over does not
-// inherit it. Rules that deny stand above it, and [Forget] takes it back.
+// Remembered answers lie in the state of the run or thread, and survive crashes and
+// restarts. They belong to the agent: another one that takes the thread over does not
+// inherit them. Rules that deny outrank them, and [Forget] withdraws them.
 //
 // # Scopes of rules
 //

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// fold returns one text for all that a rule which denies must take for the same: it
-// takes away case, the forms in which Unicode writes a character (é as one or as two,
-// ｒ for r), and characters that are not seen, which some file systems ignore in names.
+// fold returns one text for all texts that a denying rule must take for the same. It
+// removes case, the forms in which Unicode writes a character (é as one or as two, ｒ for
+// r), and invisible characters, which some file systems ignore in names.
 func fold(text string) string {
 	if ascii(text) {
 		return strings.ToLower(text)

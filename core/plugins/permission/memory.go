@@ -13,8 +13,8 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 )
 
-// The state keys: what was granted and answered at run time, and which rules of the spec
-// are used up. Members are named by digests, of which memberOf says what goes in.
+// The state keys: rules granted and answers given at run time, and the used-up rules of the
+// spec. Members are named by digests of the parts in memberOf.
 var (
 	ofRun    = state.Map[entry]("permission.run", state.ScopeRun)
 	ofThread = state.Map[entry]("permission.thread", state.ScopeThread)
@@ -32,8 +32,8 @@ type entry struct {
 	Call     string   `json:"arguments,omitempty"` // digest of its arguments; empty: any for which no rule asks
 }
 
-// member is the name under which the entry stands. Its behaviour is part of it, so that
-// to allow what was denied takes no deny away.
+// member is the name of the entry in the state. Its behaviour is part of it, so that
+// allowing a denied call removes no deny.
 func (e entry) member() string {
 	return digest("entry", e.Agent, string(e.Behavior), e.Rule, fmt.Sprint(e.Once), e.Answers, e.Tool, e.Call)
 }
@@ -106,8 +106,8 @@ func (m *memory) use(id string) {
 	m.used[id] = true
 }
 
-// has returns the behaviour of an answer to what e describes, deny before allow; empty:
-// there is none.
+// has returns the behaviour of an answer to the question of e, deny before allow; empty: no
+// answer.
 func (m *memory) has(e entry) Behavior {
 	for _, b := range []Behavior{Deny, Allow} {
 		e.Behavior = b
@@ -165,8 +165,8 @@ func ruleEntry(c call, rule string) entry {
 }
 
 // remember returns the command that keeps an answer to the question of a ruling. A rule
-// whose scope is run or thread keeps an approval that does not say how long it holds; a
-// refusal says so, or nobody asks for this.
+// whose scope is run or thread keeps an approval without a duration; a refusal must have
+// one to be kept.
 func remember(c call, asked ruling, b Behavior, said core.Decision) state.Command {
 	scope, as := said.Remember, said.RememberAs
 	if scope == "" && (asked.scope == core.RememberRun || asked.scope == core.RememberThread) {
@@ -188,11 +188,12 @@ func remember(c call, asked ruling, b Behavior, said core.Decision) state.Comman
 	return state.Command{}
 }
 
-// Grant returns the command by which a plugin or a tool adds the rule at run time for an
-// agent, given its id, that has this plugin: with the scope run (or none) until the run
-// ends, with thread as long as the thread, and with once, of a rule that allows, for one
-// call of the run. The same rule again changes nothing. A rule that denies stands above
-// one that allows, whichever came first. What is wrong with the rule is the command's Err.
+// Grant returns a command that adds the rule at run time for an agent with this plugin,
+// given the agent's id. A plugin or a tool returns it. With the scope run (or none) the
+// rule holds until the run ends, with thread as long as the thread, and with once, for a
+// rule that allows, for one call of the run. The same rule again changes nothing. A rule
+// that denies outranks one that allows, in any order. If the rule is invalid, the command's
+// Err is set.
 func (r Rule) Grant(agent string) state.Command {
 	compiled, err := r.compile()
 	if err == nil {
@@ -215,9 +216,9 @@ func (r Rule) Grant(agent string) state.Command {
 	return ofRun.Put(e.member(), e)
 }
 
-// Forget returns the command by which a plugin or a tool withdraws everything that was
-// granted and remembered at run time, in the run and in the thread, of all its agents: each
-// call is judged by the rules of its spec again. It includes [plugin.ForgetApprovals].
+// Forget returns a command that withdraws everything that was granted and remembered at run
+// time, in the run and in the thread, for all its agents. A plugin or a tool returns it.
+// The rules of the spec then judge each call again. It includes [plugin.ForgetApprovals].
 func Forget() state.Command {
 	return state.Combine(ofRun.Clear(), ofThread.Clear(), plugin.ForgetApprovals())
 }

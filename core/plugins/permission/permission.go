@@ -59,8 +59,8 @@ func (p *policy) gate(_ context.Context, g plugin.GateCall) (plugin.Verdict, err
 	case v.Behavior == Deny:
 		return plugin.Block(fmt.Sprintf("permission denied for the tool %s: %s", g.Call.Name, v.Why)), nil
 	case v.Behavior == Allow && g.Answer != nil:
-		// A call that went on after a decision is allowed by what was remembered meanwhile,
-		// too; its own decision is remembered all the same.
+		// A call that continued after a decision may also be allowed by an answer
+		// remembered since; its own decision is remembered anyway.
 		return plugin.Allow.With(remember(c, v, Allow, *g.Answer)).With(v.use()), nil
 	case v.Behavior == Allow:
 		return plugin.Allow.With(v.use()), nil
@@ -96,8 +96,8 @@ func (p *policy) judged(g plugin.GateCall) (call, ruling, error) {
 		return prepared(g.Agent.ID, c, t.Parameters)
 	}
 	if p.once || m.once() {
-		// What is used up by one call is the first one's that it decides about, also where
-		// calls run side by side and none sees yet what another has used.
+		// A rule for one call applies to the first call that it decides about, also if
+		// calls run in parallel and none sees yet that another has used it.
 		for _, earlier := range g.Turn.ToolCalls[:min(g.CallIndex, len(g.Turn.ToolCalls))] {
 			if v := p.judge(prepare(earlier), m); v.used != nil {
 				m.use(v.used.id)
@@ -108,14 +108,14 @@ func (p *policy) judged(g plugin.GateCall) (call, ruling, error) {
 	return c, p.judge(c, m), nil
 }
 
-// confirm is what a person is asked to approve.
+// confirm is the question to an approver.
 type confirm struct {
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments"`
 	Rule      string          `json:"rule,omitempty"` // that asks, where it says more than the tool's name
 }
 
-// question is what a call waits for that is asked about.
+// question is the ticket of a call that needs approval.
 func question(c core.ToolCall, v ruling) (core.TicketRequest, error) {
 	asked := confirm{Tool: c.Name, Arguments: c.Arguments}
 	if v.Rule != c.Name {
@@ -128,7 +128,7 @@ func question(c core.ToolCall, v ruling) (core.TicketRequest, error) {
 	}, err
 }
 
-// mayHide reports whether there can be a tool that is denied whatever its arguments are.
+// mayHide reports whether a tool may be denied for all arguments.
 func (p *policy) mayHide() bool {
 	for i := range p.rules {
 		if r := &p.rules[i]; r.Behavior == Deny && r.pattern.AnyArguments() {

@@ -9,9 +9,8 @@ import (
 	"github.com/reveille-run/reveille/core/plugin"
 )
 
-// Preview says what would become of a call, and why, by the plugin's own judgement: it
-// asks and changes nothing, and knows nothing of the Approval of a tool. It reads of the
-// call
+// Preview returns the behaviour for a call, with the reason, by the plugin's own judgement:
+// it asks and changes nothing, and ignores the Approval of a tool. It reads of the call
 //
 //	Call      its Name and Arguments
 //	Agent     the ID, on which what is remembered depends, and the tool's Parameters, by
@@ -36,9 +35,9 @@ func (c Config) preview(call plugin.GateCall) (ruling, error) {
 	return v, err
 }
 
-// Of returns what the section of an agent's spec says; without one it is the zero Config.
-// A spec that does not name the plugin, or keeps it from deciding by its
-// active_hook_filter, is an error: all its calls run.
+// Of returns the section of an agent's spec; without one it is the zero Config. A spec that
+// does not name the plugin, or keeps it from deciding by its active_hook_filter, is an
+// error: all its calls run.
 func Of(spec agent.Spec) (Config, error) {
 	if !slices.Contains(spec.Plugins, ID) || len(spec.ActiveHookFilter) > 0 && !slices.Contains(spec.ActiveHookFilter, ID) {
 		return Config{}, core.Errorf(core.CodeInvalid, "agent %q does not have the plugin %q, or does not let it decide: all its calls run", spec.ID, ID)

@@ -7,7 +7,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/pattern"
 )
 
-// source says where what decides about a call comes from.
+// source is the origin of a verdict on a call.
 type source string
 
 // The sources.
@@ -18,12 +18,12 @@ const (
 	fromDefault source = "default"    // no rule: the default behaviour
 )
 
-// ruling says what becomes of a call, and why.
+// ruling is the verdict on a call, with its reason.
 type ruling struct {
 	Behavior Behavior
 	Source   source
 	Rule     string // pattern of the rule that decides, or that the remembered answer is about; empty: none
-	Index    int    // of a rule of the spec, from 0; -1: it is none
+	Index    int    // of a rule of the spec, from 0; -1: not a rule
 	Why      string // a sentence for people
 
 	scope core.Remember
@@ -37,7 +37,7 @@ type call struct {
 	name    string
 }
 
-// judge says what becomes of a call. It is the whole order of the rules.
+// judge returns the verdict on a call. It is the whole order of the rules.
 func (p *policy) judge(c call, m *memory) ruling {
 	if r := p.decisive(Deny, c, m); r != nil {
 		return r.ruling()

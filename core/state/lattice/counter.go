@@ -8,9 +8,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// GCounter is a sum that only grows. Each actor has a share of its own, which is the
-// largest that it has said, so that a share that arrives twice counts once. Its JSON is
-// an object of the shares by actor.
+// GCounter is a sum that only grows. Each actor has a separate share, which is the largest
+// that it has reported, so that a share that arrives twice counts once. Its JSON is an
+// object of the shares by actor.
 type GCounter struct {
 	shares map[string]uint64
 }

@@ -1,6 +1,6 @@
-// Package lattice has values that merge: whatever the order in which changes meet, and
-// however often one arrives, all come to the same value. They are for state that hooks
-// and tools change side by side.
+// Package lattice has values that merge: changes in any order, each of which may arrive
+// several times, lead to the same value. They are for state that hooks and tools change
+// concurrently.
 //
 //	var Tags = lattice.Key[lattice.GSet[string]]("tags", state.ScopeThread)
 //
@@ -10,7 +10,7 @@
 // into the key's value. The zero value of each type is empty and merges into any other
 // without a trace. Values never change: methods return new ones.
 //
-//	MaxReg[T]      the largest value that was said
+//	MaxReg[T]      the largest value so far
 //	MinReg[T]      the smallest
 //	GCounter       a sum to which each actor adds its own share
 //	GSet[T]        a set that only grows
@@ -19,14 +19,14 @@
 //
 // Any other type with such a Merge is a lattice as well, such as a boolean that stays true.
 //
-// A removal takes away what was seen: each adding is known by a tag, and a removal
-// names the tags that it observed. An adding that nobody had seen yet survives it. Tags
-// must be unique; a hook makes them by plugin.Context.NewID, which gives the same one
-// when the hook runs again, and so adds nothing twice.
+// A removal removes elements that it has seen: each adding has a tag, and a removal names the
+// tags that it observed. An adding that no removal had seen yet survives. Tags must be unique; a
+// hook makes them by plugin.Context.NewID, which returns the same one when the hook runs again,
+// and so adds nothing twice.
 //
-// A grown value does not forget: the tags of what was removed stay, since an old change
-// may still arrive. A key that many removals go through is better one of ScopeRun, or
-// cleared from time to time.
+// A grown value does not forget: the tags of removed elements stay, since an old change may
+// still arrive. A key with many removals is better one of ScopeRun, or cleared from time to
+// time.
 //
 // The JSON of a value is the same for equal values: members and elements are sorted.
 package lattice

@@ -47,8 +47,8 @@ type ORSet[T cmp.Ordered] struct {
 }
 
 // Adding returns the set to merge so that the elements are in it. The tag must be new:
-// see the package's comment. One tag may stand for several elements, which are then
-// removed together.
+// see the package's comment. Several elements may share a tag; they are then removed
+// together.
 func (ORSet[T]) Adding(tag core.ID, elements ...T) ORSet[T] {
 	s := ORSet[T]{added: make(map[T]tags, len(elements))}
 	for _, e := range elements {

@@ -9,8 +9,8 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Commit implements [store.Backend]. It looks at everything before it writes
-// anything, all under one lock: a refused call leaves nothing behind.
+// Commit implements [store.Backend]. It checks everything before it writes anything, all
+// under one lock: a refused call leaves nothing.
 func (s *backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 	if err := check(ctx, key); err != nil {
 		return store.Outcome{}, err
@@ -60,7 +60,7 @@ func (s *backend) write(key core.ThreadKey, c store.Commit, records []store.Reco
 	for _, record := range records {
 		s.put(key, record)
 	}
-	thread.head, thread.version = c.Head.AppendBinary(thread.head[:0]), c.Head.Version // nobody else has the old one
+	thread.head, thread.version = c.Head.AppendBinary(thread.head[:0]), c.Head.Version // no other code has the old one
 	if c.Head.Deleted {                                                                // nothing follows that would need the room of the heads before
 		thread.head = slices.Clone(thread.head)
 	}

@@ -59,7 +59,7 @@ func (s *backend) nearest(key core.ThreadKey, first, last uint64, d direction) (
 	if d == backwards {
 		var found bool
 		if at, found = c.find(store.LogName(last)); !found {
-			at-- // to the name before the place where it would stand
+			at-- // to the name before its place
 		}
 	}
 	if at < 0 || at >= len(c.records) {

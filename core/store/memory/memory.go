@@ -20,7 +20,7 @@ type backend struct {
 	due      [store.Shards]map[core.ThreadKey]int64
 	pointers map[pointer][]byte
 	waiting  map[string]map[string]int64 // by tenant and thread
-	lists    lists                       // nil: no list was asked for yet
+	lists    lists                       // nil: no list was read yet
 
 	profiles map[string]*profiles // by tenant
 	configs  map[string][]byte    // by hash
@@ -37,8 +37,8 @@ type contents struct {
 	records []*store.Record // sorted by name
 }
 
-// New returns an empty store. It is safe for concurrent use. Backends of tests that are made
-// of several find one more method in it, which puts a usage record and marks its hour, as a
+// New returns an empty store. It is safe for concurrent use. Backends of tests that combine
+// several find one more method in it, which puts a usage record and marks its hour, as a
 // Commit does before its head: PutUsage(tenant string, usage *store.Usage) error.
 func New() store.Backend {
 	s := &backend{

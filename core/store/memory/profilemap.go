@@ -16,7 +16,7 @@ import (
 type profiles struct {
 	mu       sync.Mutex
 	values   map[state.ProfileName]state.Profile
-	revision uint64 // the last that was given; none comes again
+	revision uint64 // the last that was given; none is used again
 }
 
 var _ state.Profiles = (*profiles)(nil)

@@ -20,7 +20,7 @@ type tenantHour struct {
 
 type usageHour struct {
 	records  map[string]store.Record
-	mark     uint64 // its revision; 0: none stands
+	mark     uint64 // its revision; 0: no mark
 	revision uint64 // of the newest mark
 	total    *store.UsageTotal
 }

@@ -58,7 +58,7 @@ func (p *probe) release(r store.Use, want bool) {
 	}
 }
 
-// wantAdmission checks what is stored.
+// wantAdmission checks the stored admission.
 func (p *probe) wantAdmission(when string, want store.Admission) {
 	p.t.Helper()
 	got, err := p.b.Admission(p.ctx, p.tenant, want.Day)
@@ -151,7 +151,7 @@ func aNewDayCountsAnewAndKeepsSlots(p *probe) {
 	if !ok || after.Runs != 1 || after.Tokens != 0 || len(after.Slots) != 2 {
 		p.t.Errorf("on the next day Admit returns %t, %+v, want 1 run, no tokens and 2 slots", ok, after)
 	}
-	// A process whose clock is behind still counts on its own day.
+	// A process whose clock is slow still counts on its own day.
 	p.charge(store.Use{Day: someDay, Run: runNumber(1), Slot: slotOf("t1"), Tokens: 3})
 	slots := map[core.ID]store.Slot{runNumber(1): slotOf("t1"), runNumber(2): slotOf("t2")}
 	first := slots[runNumber(1)]

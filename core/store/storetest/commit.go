@@ -154,9 +154,8 @@ func aRecordWithoutAKindStopsACommit(p *probe) {
 	p.wantNoRecord(key, "X#1")
 }
 
-// aRepeatedCommitMeetsItself is how a caller learns that a Commit whose response
-// was lost has happened: equal bytes are no refusal, and the stored head has its
-// own commit id.
+// aRepeatedCommitMeetsItself is how a caller learns that a Commit whose response was lost
+// has happened: equal bytes are not refused, and the stored head has its own commit id.
 func aRepeatedCommitMeetsItself(p *probe) {
 	key, c := p.key("t"), transition(1, 7, 1)
 	p.commit(key, c)
@@ -172,7 +171,7 @@ func aRepeatedCommitMeetsItself(p *probe) {
 	}
 }
 
-// aRepeatedCommitChangesNothingLater repeats a Commit after the thread went on.
+// aRepeatedCommitChangesNothingLater repeats a Commit after later ones of the thread.
 func aRepeatedCommitChangesNothingLater(p *probe) {
 	key, first, second := p.key("t"), transition(1, 7, 1), transition(2, 7, 2)
 	p.commit(key, first)
@@ -184,7 +183,7 @@ func aRepeatedCommitChangesNothingLater(p *probe) {
 	}
 	p.wantCommitted(key, second)
 
-	first.Records = first.Records[:2] // those that nobody rewrote
+	first.Records = first.Records[:2] // those that were not rewritten
 	got, err = p.b.Commit(p.ctx, key, first)
 	if diff := cmp.Diff(store.Outcome{Head: second.Head}, got); err != nil || diff != "" {
 		p.t.Errorf("a Commit again after the next one returns the error %v, want the stored head (-want +got):\n%s", err, diff)
@@ -267,8 +266,8 @@ func oneOfRacingCommitsWins(p *probe) {
 	}
 }
 
-// whatAHeadCoversIsThere reads beside a writer: whoever sees a head finds each
-// of its records and pointers.
+// whatAHeadCoversIsThere reads concurrently with a writer: every reader of a head finds
+// each of its records and pointers.
 func whatAHeadCoversIsThere(p *probe) {
 	const versions = 30
 	key := p.key("t")

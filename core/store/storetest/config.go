@@ -66,8 +66,8 @@ func snapshotsAreCreateOnly(p *probe) {
 	p.wantSnapshot(p.tenant+".bytes", noise(2048))
 }
 
-// oneOfRacingSnapshotsWins: of those who store one hash with two contents the
-// ones with the first are right, and nobody else.
+// oneOfRacingSnapshotsWins: if writers store one hash with two contents, only those with
+// the first content succeed.
 func oneOfRacingSnapshotsWins(p *probe) {
 	const writers = 16
 	hash := p.tenant + ".1"

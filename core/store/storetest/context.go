@@ -52,9 +52,8 @@ func cancelledContextIsAnError(p *probe) {
 	p.wantNoSnapshot(p.tenant)
 }
 
-// aCancelledLogIsNeverShort: a log whose context ends while it is ranged over shows
-// all of its records, or an error that wraps the context's, and never fewer without
-// a word.
+// aCancelledLogIsNeverShort: a log whose context ends while it is ranged over shows all of
+// its records, or an error that wraps the context's, and never silently fewer.
 func aCancelledLogIsNeverShort(p *probe) {
 	key, _ := p.longLog()
 	reads := map[string]func(ctx context.Context) iter.Seq2[store.Record, error]{

@@ -134,9 +134,9 @@ func everyDueThreadIsInSomeShard(p *probe) {
 	})
 }
 
-// overdueThreadsArePaged lists 130 threads, ten of a time, in pages that end
-// within a time and between two, and goes on behind a thread that is due no
-// more, as a sweep does that wakes what it lists.
+// overdueThreadsArePaged lists 130 threads, ten of a time, in pages that end within a time
+// and between two. It continues after a thread that is no longer due, as a sweep does that
+// wakes the threads it lists.
 func overdueThreadsArePaged(p *probe) {
 	const threads, sameTime = 130, 10
 	keys := p.sameShard(threads)
@@ -256,7 +256,7 @@ func (p *probe) wantDue(key core.ThreadKey, until int64, want bool) {
 	})
 }
 
-// notQuiet holds a backend that is a store.QuietDue to what a head says that is there.
+// notQuiet checks that a backend that is a store.QuietDue reports the due time of a head.
 func (p *probe) notQuiet(due int64) error {
 	q, ok := p.b.(store.QuietDue)
 	if !ok || due == 0 {

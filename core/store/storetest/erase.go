@@ -35,8 +35,8 @@ func everyKind() []store.Record {
 	}
 }
 
-// eraseRemovesEveryRecord: page by page, until there is nothing left, whatever a
-// zombie puts in between.
+// eraseRemovesEveryRecord: page by page, until nothing is left, even if a zombie puts
+// records in between.
 func eraseRemovesEveryRecord(p *probe) {
 	key := p.key("t")
 	p.set(key, head(1, 1))
@@ -73,8 +73,8 @@ func eraseRemovesEveryRecord(p *probe) {
 	}
 }
 
-// eraseKeepsHeadPointersAndOtherThreads: the tombstone answers for good, also for the
-// ids of the thread's runs, and no thread whose name begins alike loses anything.
+// eraseKeepsHeadPointersAndOtherThreads: the tombstone stays permanently, also for the ids
+// of the thread's runs, and no thread whose name begins alike loses anything.
 func eraseKeepsHeadPointersAndOtherThreads(p *probe) {
 	key := p.key("t")
 	p.commit(key, store.Commit{Pointers: []store.Pointer{{Name: "run:1", Value: []byte("t")}}, Records: everyKind(), Head: head(1, 1)})

@@ -38,6 +38,6 @@ func whatIsAcknowledgedOutlivesTheProcess(p *probe) {
 	p.wantListed(p.tenant, "threads:ann", nil, 10, "5 t L#")
 	p.wantProfile(p.tenant, name, `{"a":1}`, revision)
 	p.wantSnapshot(p.tenant, []byte("content"))
-	p.commit(key, transition(2, 7, 2)) // and it goes on from there
+	p.commit(key, transition(2, 7, 2)) // and it continues from there
 	p.wantHead(core.ThreadKey{Tenant: p.tenant, Thread: "t"}, transition(2, 7, 2).Head)
 }

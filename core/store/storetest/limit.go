@@ -43,8 +43,8 @@ func putTakesNoMoreThanTheLimit(p *probe) {
 	p.wantNoRecord(key, tooLarge.Name)
 }
 
-// commitTakesNoMoreThanTheLimit: a record over it is found before anything is
-// sent, whichever of the call's records it is.
+// commitTakesNoMoreThanTheLimit: a record over it is found before anything is sent, for
+// each of the call's records.
 func commitTakesNoMoreThanTheLimit(p *probe) {
 	limit, key := p.recordLimit(), p.key("t")
 	pointer := store.Pointer{Name: "run", Value: []byte("v"), TTL: time.Hour}

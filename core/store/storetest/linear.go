@@ -36,7 +36,7 @@ const checkTime = 30 * time.Second
 // undecidedOf: one history may be undecided, and one more for each so many of them.
 const undecidedOf = 1000
 
-// errUndecided says that no order of a history was found in time, and none excluded.
+// errUndecided means that no order of a history was found in time, and none excluded.
 var errUndecided = errors.New("undecided")
 
 // Linearizable records n histories of 4 clients with 50 operations each on three

@@ -27,7 +27,7 @@ type history struct {
 	writes  atomic.Int64 // number of the newest write; each has another one, by which reads tell them apart
 }
 
-// client does one operation after the other, and notes what it asked and learned.
+// client does one operation after the other, and notes its requests and results.
 type client struct {
 	history  *history
 	number   int
@@ -76,8 +76,8 @@ func (c *client) key(at int) core.ThreadKey {
 // pointerName names a thread's pointer, since the tenant's threads share one space.
 func pointerName(at, slot int) string { return pointers[slot] + strconv.Itoa(at) }
 
-// timed does what touches the backend, and notes the operations that it says it
-// was, all of them between its call and its return. Others may come in between.
+// timed runs code that touches the backend, and notes the operations that it reports, all
+// of them between its call and its return. Others may come in between.
 func (c *client) timed(do func() ([]*operation, error)) error {
 	call := c.history.clock.Add(1)
 	c.pause()
@@ -140,7 +140,7 @@ func (c *client) readPointer(ctx context.Context, at, slot int) error {
 	})
 }
 
-// readLog reads both log records, each of which is a read of its own.
+// readLog reads both log records, each of which is a separate read.
 func (c *client) readLog(ctx context.Context, at int, backwards bool) error {
 	return c.timed(func() ([]*operation, error) {
 		found := []*operation{{what: aRecord, thread: at}, {what: aRecord, thread: at, slot: 1}}
@@ -162,8 +162,8 @@ func (c *client) readLog(ctx context.Context, at int, backwards bool) error {
 	})
 }
 
-// newRecord is a write of any record, under a fence that rises as the history goes
-// on, so that some are allowed and some are not.
+// newRecord is a write of any record, under a fence that rises during the history, so that
+// some are allowed and some are not.
 func (c *client) newRecord(at, i int, version uint16) *operation {
 	o := &operation{write: true, what: aRecord, thread: at, slot: c.random.IntN(len(slots)), record: recordAt{number: uint16(c.history.writes.Add(1))}}
 	if kind := slots[o.slot].kind; kind != store.KindCreate {
@@ -322,7 +322,7 @@ func headOf(h thread.Head) headAt {
 
 func idOf(number uint16) core.ID { return core.ID{0xc0, byte(number >> 8), byte(number)} }
 
-// numberIn reads a number; what is none is one that nobody wrote.
+// numberIn reads a number; any other payload is one that no client wrote.
 func numberIn(payload []byte) uint16 {
 	n, err := strconv.ParseUint(string(payload), 10, 16)
 	if err != nil {
@@ -338,8 +338,7 @@ func causeOf(refused *store.RefusedError) answer {
 	return equal
 }
 
-// unanswered is nil for an error that says that there is no answer, and the error
-// itself for any other.
+// unanswered is nil for an error of a missing response, and the error itself for any other.
 func unanswered(err error) error {
 	if core.CodeOf(err) == core.CodeUnavailable || errors.Is(err, store.ErrThrottled) {
 		return nil
@@ -354,7 +353,7 @@ type loss uint8
 
 const (
 	lostRequest  loss = iota + 1 // the backend is not asked
-	lostResponse                 // it is asked, and its answer is not heard
+	lostResponse                 // it is called, and its result is lost
 )
 
 type lossKey struct{}

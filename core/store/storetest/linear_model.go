@@ -42,16 +42,16 @@ type answer uint8
 
 const (
 	yes      answer = iota + 1
-	fenced          // a record: a later one stands
-	equal           // a record: another one stands that is as late
-	taken           // a pointer: another value stands; a head: another version
+	fenced          // a record: a later one is stored
+	equal           // a record: another one is stored that is as late
+	taken           // a pointer: another value is stored; a head: another version
 	admitted        // it was allowed, and what came after it was not: it may be there
 	perhaps         // nothing: it may be there
-	unknown         // nothing, not even that the call is over: it may still come to be there
+	unknown         // nothing, not even that the call is over: it may still be applied
 )
 
-// operation is a read or a write of one head, record or pointer, with what came of
-// it. It is both what porcupine calls the input and the output.
+// operation is a read or a write of one head, record or pointer, with its result. It is
+// both what porcupine calls the input and the output.
 type operation struct {
 	write        bool
 	what         part
@@ -73,9 +73,9 @@ const (
 	aPointer
 )
 
-// contract is the model. No operation is about two threads, so that each has an
-// order of its own. The state of one are the worlds that the answers so far allow:
-// one, unless it is not known of a write whether it happened.
+// contract is the model. No operation is about two threads, so that each has a separate
+// order. The state of one are the states that the results so far allow: one, unless it is
+// unknown whether a write has happened.
 var contract = porcupine.Model{
 	Partition: func(all []porcupine.Operation) [][]porcupine.Operation {
 		threads := make([][]porcupine.Operation, historyThreads)
@@ -168,8 +168,8 @@ func (o *operation) refuses(w world) bool {
 	return stored == o.found.number && stored != 0 && stored != o.value
 }
 
-// stands reports whether a write has happened, as far as can be seen: a later one
-// may have taken its place.
+// stands reports whether a write has happened, as far as can be seen: a later one may have
+// taken its place.
 func (o *operation) stands(w world) bool {
 	if o.what == aPointer {
 		return w.pointers[o.slot] == o.value

@@ -25,8 +25,8 @@ func listing(name, list string, at int64, fence, version uint64) store.Record {
 	return store.Record{Name: name, Fence: fence, Version: version, Payload: []byte(payload)}
 }
 
-// putOfAListedRecord: the newest by fence and version stands, and an older one is no
-// error: whoever writes it has done nothing wrong, and nobody misses it.
+// putOfAListedRecord: the newest by fence and version remains, and an older one is not an
+// error: its writer has done nothing wrong, and no reader misses it.
 func putOfAListedRecord(p *probe) {
 	key := p.key("t")
 	p.set(key, head(1, 1))
@@ -114,7 +114,7 @@ func recordIsListedWhereItSays(p *probe) {
 	p.wantListed(other.Tenant, "threads:ann", nil, 10, "7 t L#")
 }
 
-// listsArePaged goes on behind a record that has moved between two pages.
+// listsArePaged continues after a record that has moved between two pages.
 func listsArePaged(p *probe) {
 	const threads, page = 25, 10
 	want := make([]string, threads)
@@ -187,7 +187,8 @@ func (p *probe) wantRecordsBackwards(key core.ThreadKey, prefix, before string, 
 	})
 }
 
-// placesOf says where records are listed: time, thread, name. The payload must agree.
+// placesOf returns the places of listed records: time, thread, name. The payload must
+// agree.
 func placesOf(all []store.Listed) []string {
 	places := []string{}
 	for _, l := range all {

@@ -35,10 +35,10 @@ func logIsInOrderWithinItsBounds(p *probe) {
 	}
 	p.wantLog(key, 1, 3, 1, 2, 3)
 	p.wantLog(key, 2, 2, 2)
-	p.wantLog(key, 3, 5, 3, 5) // missing ones are left out
+	p.wantLog(key, 3, 5, 3, 5) // missing ones are omitted
 	p.wantLog(key, 4, 4)
 	p.wantLog(key, 7, 9)
-	p.wantLog(key, 6, 10, 6, 10) // what lies behind the bound is not shown
+	p.wantLog(key, 6, 10, 6, 10) // records past the bound are not shown
 	p.wantLog(key, 101, 200)
 	p.wantLog(key, 6, 5) // from > to is empty, not an error
 	p.wantLog(key, 0, 999_999_999_999, 1, 2, 3, 5, 6, 10, 100)
@@ -146,10 +146,10 @@ func logIsReadBackwardsToo(p *probe) {
 	p.put(p.key("t2"), logRecord(4, 1))
 	p.wantBackwards(key, 1, 3, 3, 2, 1)
 	p.wantBackwards(key, 2, 2, 2)
-	p.wantBackwards(key, 3, 5, 5, 3) // missing ones are left out
+	p.wantBackwards(key, 3, 5, 5, 3) // missing ones are omitted
 	p.wantBackwards(key, 4, 4)
 	p.wantBackwards(key, 7, 9)
-	p.wantBackwards(key, 6, 10, 10, 6) // what lies behind the bounds is not shown
+	p.wantBackwards(key, 6, 10, 10, 6) // records past the bounds are not shown
 	p.wantBackwards(key, 101, 200)
 	p.wantBackwards(key, 6, 5) // from > to is empty, not an error
 	p.wantBackwards(key, 0, 0, 0)

@@ -33,7 +33,7 @@ func pointersAreCreateOnly(p *probe) {
 	p.wantPointer(p.tenant, "run", []byte("first"))
 	p.point(p.tenant, "bytes", noise(2048))
 	p.wantPointer(p.tenant, "bytes", noise(2048))
-	p.commit(p.key("kept"), store.Commit{Pointers: []store.Pointer{{Name: "kept", Value: []byte("a")}}, Head: head(1, 1)}) // TTL 0: for good
+	p.commit(p.key("kept"), store.Commit{Pointers: []store.Pointer{{Name: "kept", Value: []byte("a")}}, Head: head(1, 1)}) // TTL 0: permanently
 	p.wantPointer(p.tenant, "kept", []byte("a"))
 }
 
@@ -86,8 +86,8 @@ func takenPointersStopACommit(p *probe) {
 	p.wantPointer(p.tenant, "b", []byte("other"))
 }
 
-// oneOfRacingPointersWins is a request that is sent 16 times at once under one
-// idempotency key: each would open a thread of its own.
+// oneOfRacingPointersWins is a request that is sent 16 times concurrently under one
+// idempotency key: each would open a new thread.
 func oneOfRacingPointersWins(p *probe) {
 	var mu sync.Mutex
 	won, met := []string{}, map[string]int{}

@@ -34,7 +34,7 @@ type written struct {
 	payload string
 }
 
-// absent stands for no record.
+// absent means no record.
 var absent *written
 
 // putCase puts next over stored. want is what Put must return, after what must
@@ -195,8 +195,8 @@ func aRecordOfTheFutureIsKept(p *probe) {
 	p.wantRecord(key, record)
 }
 
-// aRewriteHasItsOwnExpiry: what is kept for good is not lost with what stood there
-// before, and the other way round.
+// aRewriteHasItsOwnExpiry: a permanent record is not lost with the earlier one in its
+// place, and the other way round.
 func aRewriteHasItsOwnExpiry(p *probe) {
 	key := p.key("t")
 	const year2100 = 4_102_444_800

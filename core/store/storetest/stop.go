@@ -56,7 +56,7 @@ func aStoppedCommitIsNeverHalfVisible(p *probe) {
 	})
 }
 
-// storedOf counts what is stored of a Commit, its head apart.
+// storedOf counts the stored parts of a Commit, without its head.
 func (p *probe) storedOf(key core.ThreadKey, c store.Commit) (pointers, records int) {
 	p.t.Helper()
 	for _, pointer := range c.Pointers {
@@ -80,8 +80,8 @@ func (p *probe) storedOf(key core.ThreadKey, c store.Commit) (pointers, records 
 	return pointers, records
 }
 
-// aStoppedCommitIsRepeated: the same Commit again completes what was begun, and
-// a third one meets itself.
+// aStoppedCommitIsRepeated: the same Commit again completes a stopped one, and a third one
+// meets itself.
 func aStoppedCommitIsRepeated(p *probe) {
 	p.stopped(func(key core.ThreadKey, c store.Commit, writes int) {
 		p.commit(key, c)
@@ -93,8 +93,8 @@ func aStoppedCommitIsRepeated(p *probe) {
 	})
 }
 
-// aStoppedCommitBlocksNobody: a later claim commits other bytes over what was
-// left behind, and the first worker, back from its pause, is refused.
+// aStoppedCommitBlocksNobody: a later claim commits other bytes over the abandoned ones,
+// and the first worker, back from its pause, is refused.
 func aStoppedCommitBlocksNobody(p *probe) {
 	p.stopped(func(key core.ThreadKey, c store.Commit, writes int) {
 		later := transition(2, 8, 3)

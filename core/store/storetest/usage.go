@@ -112,8 +112,8 @@ func usageIsReadInOrder(p *probe) {
 	p.wantUsage(pastHour - 1)
 }
 
-// usageIsRewritten: the record of a commit whose head was refused is replaced by whoever
-// comes to the stretch's end, and by no earlier one.
+// usageIsRewritten: the record of a commit whose head was refused is replaced by the worker
+// that ends the stretch, and by no earlier one.
 func usageIsRewritten(p *probe) {
 	key := p.key("t")
 	p.set(key, head(1, 1))
@@ -169,8 +169,8 @@ func usageOutlivesItsThread(p *probe) {
 	p.mark(pastHour)
 }
 
-// usageMarksItsHour: a record that was put after the mark was listed leaves the mark,
-// whatever the sum says, or sets it again.
+// usageMarksItsHour: a record that was put after the mark was listed leaves the mark, for
+// every sum, or sets it again.
 func usageMarksItsHour(p *probe) {
 	p.metered(p.key("t"), 1, usageOf(pastHour, 1, 1, 1, "one"))
 	first := p.mark(pastHour)

@@ -11,15 +11,15 @@ import (
 	"github.com/reveille-run/reveille/core/strict"
 )
 
-// specText is a spec as JSON: some fields have to be seen beside what they decode to.
+// specText is a spec as JSON: some fields are needed in addition to their decoded values.
 type specText struct {
 	agent.Spec
 	ActivePlugins []string `json:"active_plugins"` // another name of active_hook_filter
 }
 
-// DecodeSpec reads one spec from JSON, strictly: an unknown field is an error that
-// names it and the one that was probably meant, and so is whatever [agent.Spec.Check]
-// refuses. Errors have code invalid.
+// DecodeSpec reads one spec from JSON, strictly: an unknown field is an error that names it
+// and the one that was probably meant, and so is every error of [agent.Spec.Check]. Errors
+// have code invalid.
 //
 // A catalog of tools that is absent allows every tool; one that is null allows
 // none, as an empty list does. The field active_plugins is read as
@@ -29,7 +29,7 @@ func DecodeSpec(data []byte) (agent.Spec, error) {
 	if err := strict.Decode(data, &text); err != nil {
 		return agent.Spec{}, core.Errorf(core.CodeInvalid, "agent spec: %w", err)
 	}
-	var said map[string]json.RawMessage // which fields there are, whatever they hold
+	var said map[string]json.RawMessage // the existing fields, with any values
 	if err := json.Unmarshal(data, &said); err != nil {
 		return agent.Spec{}, core.Errorf(core.CodeInvalid, "agent spec: %w", err)
 	}

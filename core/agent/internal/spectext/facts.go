@@ -22,13 +22,13 @@ func (f fact) or(preset string) fact {
 
 func says(about string) fact { return fact{about: about} }
 
-// object is JSON that somebody else interprets.
+// object is JSON that other code interprets.
 func object(about string) fact { return fact{about: about, object: true} }
 
 // named is the id of a spec.
 func named(about string) fact { return fact{about: about, name: true} }
 
-// specFacts says what schemas tell of a Spec, by path. Bounds are those of its Check.
+// specFacts has the facts of a Spec for its schema, by path. Bounds are those of its Check.
 func specFacts() map[string]fact {
 	return map[string]fact{
 		"id":                                     named("What requests and other agents call the agent."),

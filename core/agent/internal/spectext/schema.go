@@ -15,9 +15,9 @@ import (
 )
 
 // SpecSchema returns the JSON Schema of an [agent.Spec]: for forms, for editors, and for
-// checking a spec before it is sent. What it allows may still be refused by
-// [agent.Spec.Check], which looks at fields together, or by a registry; it leaves out the
-// null that decoding takes for an absent field.
+// checking a spec before it is sent. A spec that it allows may still be refused by
+// [agent.Spec.Check], which looks at fields together, or by a registry. It omits the null
+// that decoding takes for an absent field.
 func SpecSchema() (json.RawMessage, error) { return encodeSchema(specSchema()) }
 
 // ModelSchema returns the JSON Schema of a [agent.ModelSpec].

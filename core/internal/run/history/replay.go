@@ -123,7 +123,7 @@ func (r *Replayer) State(document json.RawMessage, revision uint64) error {
 }
 
 // Early emits the result of call i of the last turn, which the head marks done
-// while others of its round are open. If behind is set, an earlier call is open:
+// while others of its round are open. If the last argument is set, an earlier call is open:
 // then the event has no position, so that a client which reconnects with its last
 // position receives the event again. Add emits it once more when the log has it.
 // The error is as for Add.

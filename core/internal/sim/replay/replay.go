@@ -15,14 +15,14 @@ import (
 	"github.com/reveille-run/reveille/core/store/memory"
 )
 
-// Options says what the present code is. Agents is required.
+// Options describes the present code. Agents is required.
 type Options struct {
 	Agents  *registry.Registry
 	Stops   []agent.StopPolicy // of every run, as a runtime has them
 	Window  int                // as of run.Options
 	Records thread.Records     // the schemas that the records may have
-	// Profiles are the values outside of threads; nil: none. What hooks read there is
-	// what it is now, and not what it was.
+	// Profiles are the values outside of threads; nil: none. Hooks read the present values
+	// there, not those of the recording.
 	Profiles func(tenant string) state.Profiles
 }
 
@@ -33,10 +33,10 @@ func (o Options) complete() (Options, error) {
 	return o, nil
 }
 
-// Thread replays the runs of a thread in the order of its log, or one of them (only;
-// zero: all), and returns a report for each. It reads from and writes nothing there.
-// The error says that the thread cannot be read, with code not_found when it, or the
-// run, does not exist.
+// Thread replays the runs of a thread in the order of its log, or one of them (only; zero:
+// all), and returns a report for each. It reads from and writes nothing there. The error
+// means that the thread cannot be read, with code not_found when it, or the run, does not
+// exist.
 func (o Options) Thread(ctx context.Context, from store.Backend, key core.ThreadKey, only core.ID) ([]Report, error) {
 	o, err := o.complete()
 	if err != nil {

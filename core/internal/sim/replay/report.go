@@ -7,7 +7,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Report is what the replay of a run came to.
+// Report is the outcome of a run's replay.
 type Report struct {
 	Thread  core.ThreadKey
 	Run     core.ID
@@ -16,7 +16,7 @@ type Report struct {
 	Records int // of the run in the log
 	// Skipped is why the run was not replayed; empty: it was.
 	Skipped    string
-	Difference *Difference // the first one; nil: there is none
+	Difference *Difference // the first one; nil: no difference
 }
 
 // String returns the report as lines for people, without a newline at its end.
@@ -37,8 +37,8 @@ type Where string
 // The places, in the order in which they are compared.
 const (
 	WhereLog    Where = "log"           // a record of the log
-	WhereRound  Where = "waiting round" // what a round had come to when it began to wait
-	WhereRun    Where = "run record"    // how the run ended, what it used, what it said
+	WhereRound  Where = "waiting round" // the state of a round when it started to wait
+	WhereRun    Where = "run record"    // how the run ended, its usage and its text
 	WhereState  Where = "state"         // what the log folds to
 	WhereEvents Where = "events"        // the stream that is cut from the log
 	WhereReplay Where = "replay"        // the replay itself failed, as Present says
@@ -59,9 +59,9 @@ type Difference struct {
 	Plugin   string // that has the key; empty: none, or not known
 	Recorded string // bytes of the field; empty: absent
 	Present  string
-	// Unstable: two replays differed from each other there, so that it is not the
-	// record that decides what the code does: it reads a clock, randomness or other
-	// things outside of what it is given.
+	// Unstable: two replays differed from each other there, so that the record does not
+	// determine the code's action: the code reads a clock, randomness or other values than
+	// its arguments.
 	Unstable bool
 }
 

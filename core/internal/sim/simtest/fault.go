@@ -14,18 +14,18 @@ type Fault string
 
 // The faults.
 const (
-	// CrashBefore ends the process before the operation, CrashAfter behind it.
+	// CrashBefore ends the process before the operation, CrashAfter after it.
 	CrashBefore Fault = "crash_before"
 	CrashAfter  Fault = "crash_after"
 	// Refused is an operation that fails, Ambiguous one that has been done and whose
 	// response is lost.
 	Refused   Fault = "refused"
 	Ambiguous Fault = "ambiguous"
-	// PauseBefore and PauseAfter stop the process for longer than its lease, while
-	// another one takes over; then it goes on.
+	// PauseBefore and PauseAfter stop the process for longer than its lease, while another
+	// one takes over; then it continues.
 	PauseBefore Fault = "pause_before"
 	PauseAfter  Fault = "pause_after"
-	// Lost is a message that is never delivered; its sender is told that it was sent.
+	// Lost is a message that is never delivered, although its sender receives a success.
 	Lost Fault = "lost"
 	// Duplicate delivers a message, or a person's request, twice.
 	Duplicate Fault = "duplicate"

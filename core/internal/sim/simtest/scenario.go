@@ -22,10 +22,10 @@ type Scenario struct {
 	// it has turns is a mistake. nil: the model follows the rules of package scripted.
 	Turns []scripted.Turn
 
-	// Varies says that when a fault strikes may decide how the run goes: that of a run
-	// which somebody cancels or steers while it works, or which reads of the end of a
-	// child in the background. Its worlds are not compared with the one without faults;
-	// Check has to say what must be true of all of them.
+	// Varies means that the time of a fault may decide how the run continues: such as a run
+	// that a person cancels or steers while it works, or that reads the end of a child in
+	// the background. Its worlds are not compared with the one without faults; Check must
+	// test what holds for all of them.
 	Varies bool
 	// Check returns what is wrong with the end of a world; nil: nothing is asked.
 	Check func(e Ended) error
@@ -56,7 +56,7 @@ func check(scenarios []Scenario) error {
 	return nil
 }
 
-// Ended is what a world came to.
+// Ended is the outcome of a world.
 type Ended struct {
 	Messages []core.Message     // of the thread, oldest first
 	Runs     []core.Termination // how its runs ended, oldest first; of a run that waits, the type is suspended
@@ -64,8 +64,8 @@ type Ended struct {
 	Inferences int            // calls of the model
 	Executions map[string]int // of each tool, by name
 
-	// Children are the other threads, in the order in which they were begun: those of
-	// runs that calls have started. Their inferences and executions are counted above.
+	// Children are the other threads, in the order of their start: those of runs that calls
+	// have started. Their inferences and executions are counted above.
 	Children []Ended
 }
 
@@ -128,8 +128,8 @@ func Cancel() Act { return Act{kind: actCancel} }
 // Approve lets the first call go on that waits for a decision.
 func Approve() Act { return Act{kind: actDecide} }
 
-// Reply lets the first waiting call go on with a payload: what a client's tool came
-// to, or what the ticket asks for. It is JSON.
+// Reply resumes the first waiting call with a JSON payload: the output of a client's tool,
+// or the reply to the ticket's question.
 func Reply(payload string) Act { return Act{kind: actDecide, payload: json.RawMessage(payload)} }
 
 // Deny refuses the first call that waits for a decision.

@@ -15,13 +15,13 @@ type Options struct {
 	// Passings is how many of the passings of each I/O point are struck; 0: 12. A
 	// scenario with many steps passes the same ones again and again.
 	Passings int
-	// MayBeLost names effects that may get lost although the state says that they
-	// happened: nobody relies on them.
+	// MayBeLost names effects that may get lost although the state records them: no code
+	// relies on them.
 	MayBeLost []string
 	// Seed is that of ids and of the pauses that the runtime draws; 0: 1.
 	Seed uint64
-	// Pairs plays each world again with each second fault behind the first, at the
-	// points that it passes then: some hundred times as many worlds.
+	// Pairs plays each world again with each second fault after the first, at the points
+	// that it passes then: some hundred times as many worlds.
 	Pairs bool
 }
 
@@ -39,18 +39,18 @@ type World struct {
 }
 
 // Run plays the scenarios with agents of the parts (see [World].Parts): first without
-// faults, then with each fault at each I/O point that was passed, one world each. It
-// fails the test for each mistake that it finds, and names it once: see the package's
-// documentation. What parts keep in memory lives as long as their process: for what
-// outlives it, see [RunWorlds].
+// faults, then with each fault at each I/O point that was passed, one world each. It fails
+// the test for each mistake that it finds, and names it once: see the package's
+// documentation. Values that parts keep in memory live as long as their process; for values
+// that outlive it, see [RunWorlds].
 func Run(t *testing.T, parts func() (agent.Parts, error), scenarios ...Scenario) {
 	t.Helper()
 	Options{}.Run(t, parts, scenarios...)
 }
 
-// RunWorlds is Run for parts that change something outside. world is called for each
-// world, and makes what stands for the outside there: it outlives the world's processes,
-// which share it, and no other world has it.
+// RunWorlds is Run for parts that change something outside. world is called for each world,
+// and makes the substitute for the outside there: it outlives the world's processes, which
+// share it, and no other world has it.
 func RunWorlds(t *testing.T, world func() World, scenarios ...Scenario) {
 	t.Helper()
 	Options{}.RunWorlds(t, world, scenarios...)
