@@ -125,7 +125,6 @@ type Backend interface {
 	// counts nothing that could not be deducted again. Without a slot nothing guards it. A
 	// call without a response may have counted: a caller that repeats it counts twice, in
 	// both places.
-	// counted: who makes it again counts twice, in both places.
 	Charge(ctx context.Context, tenant string, c Use) (after Admission, charged bool, err error)
 	// Release gives a slot back; false: it is another now, or gone, and nothing is written.
 	Release(ctx context.Context, tenant string, r Use) (released bool, err error)
