@@ -20,7 +20,7 @@ const (
 // https address without a user and a password.
 func (b Block) CheckFile(at string) error {
 	if kind, _, err := mime.ParseMediaType(b.MediaType); err != nil || !strings.Contains(kind, "/") {
-		return Errorf(CodeInvalid, "%s: media type %q is none, want one such as image/png", at, Excerpt(b.MediaType))
+		return Errorf(CodeInvalid, "%s: invalid media type %q, want one such as image/png", at, Excerpt(b.MediaType))
 	}
 	switch {
 	case len(b.Data) == 0 && b.URL == "":

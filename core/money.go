@@ -55,7 +55,7 @@ func parseUSD(text string) (USD, error) {
 	digits, negative := strings.CutPrefix(text, "-")
 	whole, places, point := strings.Cut(digits, ".")
 	refused := func() (USD, error) {
-		return 0, Errorf(CodeInvalid, "%q is no amount of dollars: want digits, and behind a point at most nine, such as 0.25", Excerpt(text))
+		return 0, Errorf(CodeInvalid, "%q is not an amount of dollars: want digits, at most nine after a point, such as 0.25", Excerpt(text))
 	}
 	if whole == "" || point && places == "" || len(places) > moneyPlaces || strings.Trim(whole+places, "0123456789") != "" {
 		return refused()

@@ -50,7 +50,7 @@ func (o Origin) Check() error {
 	case OriginUser, OriginInternal:
 		return nil
 	}
-	return Errorf(CodeInvalid, "origin %q is unknown, allowed are none (a user) and internal", Excerpt(string(o)))
+	return Errorf(CodeInvalid, "unknown origin %q, allowed are an empty one (a user) and internal", Excerpt(string(o)))
 }
 
 // Run is the record of one execution of an agent over a thread, as clients read it. The

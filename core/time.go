@@ -22,7 +22,7 @@ func (m Millis) MarshalText() ([]byte, error) { return m.AppendText(make([]byte,
 func (m *Millis) UnmarshalText(text []byte) error {
 	t, err := time.Parse(time.RFC3339, string(text))
 	if err != nil {
-		return Errorf(CodeInvalid, "%q is no time of RFC 3339", Excerpt(string(text)))
+		return Errorf(CodeInvalid, "%q is not an RFC 3339 time", Excerpt(string(text)))
 	}
 	*m = Millis(t.UnixMilli())
 	return nil

@@ -36,7 +36,7 @@ func (l Limits) Check() error {
 	case l.SpendADay < 0:
 		return refused("spend_a_day_usd", l.SpendADay, "dollars from 0 (no limit) on")
 	case l.ConcurrentRuns < 0 || l.ConcurrentRuns > maxConcurrent:
-		return refused("concurrent_runs", l.ConcurrentRuns, fmt.Sprintf("0 (no limit of its own) to %d", maxConcurrent))
+		return refused("concurrent_runs", l.ConcurrentRuns, fmt.Sprintf("0 (the default) to %d", maxConcurrent))
 	}
 	return nil
 }

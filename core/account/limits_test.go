@@ -45,8 +45,8 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"default":{"spend_a_day_usd":"1"}}`:      `default.spend_a_day_usd: "\"1\"" is no amount of dollars`,
 		`{"default":{"spend_a_day_usd":null}}`:     "default.spend_a_day_usd is null, want a number",
 		`{"tenants":null}`:                         "tenants is null, want an object",
-		`{"default":{"concurrent_runs":65}}`:       "limits: default: concurrent_runs is 65, allowed: 0 (no limit of its own) to 64",
-		`{"tenants":{"a":{"concurrent_runs":-1}}}`: `limits: tenant "a": concurrent_runs is -1, allowed: 0 (no limit of its own) to 64`,
+		`{"default":{"concurrent_runs":65}}`:       "limits: default: concurrent_runs is 65, allowed: 0 (the default) to 64",
+		`{"tenants":{"a":{"concurrent_runs":-1}}}`: `limits: tenant "a": concurrent_runs is -1, allowed: 0 (the default) to 64`,
 		`{"default":{}} {}`:                        "value is not JSON at byte 16: invalid character '{' after top-level value",
 		`{"default":{}`:                            "is not JSON",
 	} {

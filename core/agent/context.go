@@ -117,7 +117,7 @@ func (p ContextWindowPolicy) check(s *Spec) error {
 	case p.MaxOutputTokens > 0 && s.MaxTokens > p.MaxOutputTokens:
 		return s.invalid("max_tokens", "is %d, context.max_output_tokens keeps %d free for the turn", s.MaxTokens, p.MaxOutputTokens)
 	case full.AutocompactThreshold > free:
-		return s.invalid("context.autocompact_threshold", "is %d, of max_context_tokens only %d are left beside max_output_tokens", full.AutocompactThreshold, free)
+		return s.invalid("context.autocompact_threshold", "is %d, want at most %d: max_context_tokens less max_output_tokens", full.AutocompactThreshold, free)
 	case full.CompactionMode != keepRecentRawSuffix && full.CompactionMode != compactToSafeFrontier:
 		return s.invalid("context.compaction_mode", "is %q, allowed are %q and %q", core.Excerpt(full.CompactionMode), keepRecentRawSuffix, compactToSafeFrontier)
 	case full.Compaction != compactOff && full.Compaction != compactBackground && full.Compaction != CompactInline:

@@ -78,7 +78,7 @@ func (a *audience) deliver(e core.Event) error {
 		a.step = e.Step
 	}
 	if err := env.Protect(func() error { return a.listener.Emit(e) }); err != nil {
-		a.gone = fmt.Errorf("nobody listens: %w", err)
+		a.gone = fmt.Errorf("the listener is gone: %w", err)
 		return a.gone
 	}
 	if e.Type == core.EventRunFinish || e.Type == core.EventRunYield {
@@ -140,7 +140,7 @@ func (a *audience) ready(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		a.gone = fmt.Errorf("nobody listens: %w", err)
+		a.gone = fmt.Errorf("the listener is gone: %w", err)
 	}
 	return a.gone
 }

@@ -287,7 +287,7 @@ func TestAGreetingThatCannotBeRead(t *testing.T) {
 		if _, err := r.Stream(t.Context(), hello("t"), h); err != nil || !strings.Contains(h.brief(), "run_start") || strings.Contains(h.brief(), "messages_snapshot") {
 			t.Errorf("%v, shown %q", err, h.brief())
 		}
-		if n := strings.Count(log.String(), `msg="messages_snapshot is left out" tenant=acme thread=t run=`); n != events {
+		if n := strings.Count(log.String(), `msg="messages_snapshot omitted" tenant=acme thread=t run=`); n != events {
 			t.Errorf("it is logged %d times, want %d", n, events)
 		}
 	}

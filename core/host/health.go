@@ -49,7 +49,7 @@ func healthy(abandoned int) error {
 	if abandoned < maxAbandoned {
 		return nil
 	}
-	return core.Errorf(core.CodeUnavailable, "%d tools do not end when they are told to, and still run; fewer than %d are allowed", abandoned, maxAbandoned)
+	return core.Errorf(core.CodeUnavailable, "%d abandoned tools still run, want fewer than %d", abandoned, maxAbandoned)
 }
 
 // Ready returns nil if the store can be reached: it reads the head of a thread that never

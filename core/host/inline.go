@@ -51,12 +51,12 @@ func (w *worker) claimInline(ctx context.Context, key core.ThreadKey, head threa
 	permit.attend(w.stepper, key)
 	claimed, ok, err := w.mailbox.ClaimFrom(ctx, head, hintOf(key, head), false)
 	if err != nil {
-		w.log.WarnContext(ctx, "claim failed, the run is left to the queue", "tenant", key.Tenant, "thread", key.Thread, "run", runID, "error", err)
+		w.log.WarnContext(ctx, "claim failed, run stays queued", "tenant", key.Tenant, "thread", key.Thread, "run", runID, "error", err)
 	}
 	if ok && claimed.Run.ID != runID { // the run has ended and the next one was open: it is not this stream's
 		_, _, err := w.mailbox.Commit(ctx, key, claimed, thread.Nack{Fence: claimed.Claim.Fence, Kind: thread.NackGiven}, nil)
 		if err != nil {
-			w.log.WarnContext(ctx, "claim could not be given back", "tenant", key.Tenant, "thread", key.Thread, "error", err)
+			w.log.WarnContext(ctx, "claim not released", "tenant", key.Tenant, "thread", key.Thread, "error", err)
 		}
 		ok = false
 	}
@@ -106,7 +106,7 @@ func (w *worker) runInline(ctx context.Context, key core.ThreadKey, s *stream, h
 			err = w.handOver(ctx, core.WakeUp{Tenant: key.Tenant, Thread: key.Thread, Dispatch: head.Run.Dispatch, Epoch: head.Epoch}, err)
 		}
 		if err != nil {
-			w.log.ErrorContext(ctx, "inline run stopped, its stream goes on from commits", "tenant", key.Tenant, "thread", key.Thread, "run", s.run, "error", err)
+			w.log.ErrorContext(ctx, "inline run stopped, stream follows its commits", "tenant", key.Tenant, "thread", key.Thread, "run", s.run, "error", err)
 		}
 		if !whole || stepped.Outcome != thread.Continue {
 			s.restart()

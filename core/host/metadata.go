@@ -47,7 +47,7 @@ func decodeJSON(b []byte, v any) error {
 		return err
 	}
 	if d.More() {
-		return errors.New("it goes on behind its value")
+		return errors.New("unexpected data after the value")
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func (r *reader) openResults(ctx context.Context, key core.ThreadKey, head threa
 			return
 		}
 		missing := func(i int) {
-			yield(openResult{}, fmt.Errorf("log of %s has no result at %d, the head says that call %d is done: %w", key, base+uint64(i), i, store.ErrCorrupt))
+			yield(openResult{}, fmt.Errorf("log of %s has no result at %d, but call %d is done in the head: %w", key, base+uint64(i), i, store.ErrCorrupt))
 		}
 		// Other sequences of the round may be empty, or hold results that do not count.
 		// Only those of done calls are decoded, and each of them must exist.

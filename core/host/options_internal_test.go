@@ -175,7 +175,7 @@ func TestWhatCannotBeDeliveredIsWokenFor(t *testing.T) {
 		if err := r.WorkLocal(t.Context(), hint); err != nil {
 			t.Fatal(err)
 		}
-		if got := queue.Lines(); len(got) == 0 || !strings.Contains(log.String(), `level=WARN msg="what was told is told again" tenant=acme thread=t error=`) {
+		if got := queue.Lines(); len(got) == 0 || !strings.Contains(log.String(), `level=WARN msg="outbox not cleared, delivered again" tenant=acme thread=t error=`) {
 			t.Errorf("hints %q, logged %q", got, log.String())
 		}
 	})

@@ -169,7 +169,7 @@ func (p *player) interrupted(ctx context.Context, runID core.ID) error {
 		cause = context.DeadlineExceeded
 	}
 	if !p.alone {
-		return fmt.Errorf("run %s goes on in the queue: %w", runID, cause)
+		return fmt.Errorf("run %s continues in the queue: %w", runID, cause)
 	}
 	return fmt.Errorf("run %s was cancelled: %w", runID, cause)
 }

@@ -171,7 +171,7 @@ func (s *streams) greet(ctx context.Context, f *follower, id core.Identity, cont
 	}
 	page, err := s.reads.messages(ctx, id, f.key.Thread, MessageQuery{Newest: true})
 	if err != nil {
-		s.log.WarnContext(ctx, "messages_snapshot is left out", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.stream.run, "error", err)
+		s.log.WarnContext(ctx, "messages_snapshot omitted", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.stream.run, "error", err)
 		return
 	}
 	messages := slices.DeleteFunc(page.Messages, func(m core.Message) bool { return m.Pending })

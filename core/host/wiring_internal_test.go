@@ -356,7 +356,7 @@ func whatAStreamDoesNotClaim(t *testing.T) {
 		if permit != nil || r.Stats().Working != 0 || got.Version != 3 {
 			t.Errorf("%s: permit %v, %d at work, head %+v", name, permit, r.Stats().Working, got)
 		}
-		if failed := strings.Contains(log.String(), `msg="claim failed, the run is left to the queue" tenant=acme thread=t run=`); failed != (name == "a damaged head") {
+		if failed := strings.Contains(log.String(), `msg="claim failed, run stays queued" tenant=acme thread=t run=`); failed != (name == "a damaged head") {
 			t.Errorf("%s: logged %q", name, log.String())
 		}
 		hints := queue.Messages()

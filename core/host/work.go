@@ -162,7 +162,7 @@ func (w *worker) workUnder(ctx context.Context, permit *permit, hint core.WakeUp
 // separate hint: the hint that brought the worker here is done.
 func (w *worker) deliver(ctx context.Context, key core.ThreadKey, head, claimed thread.Head) {
 	if err := w.mailbox.Deliver(ctx, key, head, claimed); err != nil {
-		w.log.WarnContext(ctx, "what was told is told again", "tenant", key.Tenant, "thread", key.Thread, "error", err)
+		w.log.WarnContext(ctx, "outbox not cleared, delivered again", "tenant", key.Tenant, "thread", key.Thread, "error", err)
 		w.mailbox.WakeToDeliver(ctx, key, head)
 	}
 }

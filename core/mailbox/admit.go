@@ -158,7 +158,7 @@ func (u *submission) releaseUnused(ctx context.Context, by core.ID, err error) {
 	}
 	u.admission = admission{}
 	if err := u.s.slots.gate.Withdraw(context.WithoutCancel(ctx), u.in.Thread.Tenant, a.run, a.slot); err != nil {
-		u.s.log.WarnContext(ctx, "slot is not given back, the sweep will find it", "tenant", u.in.Thread.Tenant, "thread", u.in.Thread.Thread, "run", a.run, "error", err)
+		u.s.log.WarnContext(ctx, "slot not released, the sweep will release it", "tenant", u.in.Thread.Tenant, "thread", u.in.Thread.Thread, "run", a.run, "error", err)
 	}
 }
 

@@ -75,7 +75,7 @@ func (s *Service) passToNewer(ctx context.Context, hint core.WakeUp, why error) 
 	}
 	delay := min(schemaCap, schemaDelay<<hint.Tries)
 	hint.Tries++
-	s.log.InfoContext(ctx, "left to a newer version of the program", "tenant", hint.Tenant, "thread", hint.Thread, "tries", hint.Tries, "error", why)
+	s.log.InfoContext(ctx, "thread waits for a newer program", "tenant", hint.Tenant, "thread", hint.Thread, "tries", hint.Tries, "error", why)
 	return s.wakes.send(ctx, hint, delay, point.Continue)
 }
 
@@ -100,7 +100,7 @@ func (s *Service) Reclaim(ctx context.Context, keys []core.ThreadKey) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		default:
-			s.log.ErrorContext(ctx, "claim of a process that is gone could not be taken back", "tenant", key.Tenant, "thread", key.Thread, "error", err)
+			s.log.ErrorContext(ctx, "claim of a dead process not released", "tenant", key.Tenant, "thread", key.Thread, "error", err)
 		}
 	}
 	return nil

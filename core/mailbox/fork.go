@@ -165,7 +165,7 @@ func (f *forking) findEnd(ctx context.Context, at string) error {
 	// earlier ones.
 	for _, r := range ranges { // newest first
 		if r.From <= named.Seq && named.Seq <= r.To {
-			return core.Errorf(core.CodeSuperseded, "it was taken back before")
+			return core.Errorf(core.CodeSuperseded, "it was withdrawn before")
 		}
 		if r.Record() < named.Seq {
 			f.supersedes = r.Record()

@@ -63,7 +63,7 @@ func (q ListQuery) complete() (ListQuery, error) {
 		return q, core.Errorf(core.CodeInvalid, "status %q is unknown, allowed are queued, claimed, acked, cancelled, superseded, dead_letter", core.Excerpt(string(q.Status)))
 	}
 	if q.After != "" && !strings.HasPrefix(q.After, runRecords) && !strings.HasPrefix(q.After, auditRecords) {
-		return q, core.Errorf(core.CodeInvalid, "cursor %q is none of a page", core.Excerpt(q.After))
+		return q, core.Errorf(core.CodeInvalid, "cursor %q is not from a page", core.Excerpt(q.After))
 	}
 	return q, nil
 }

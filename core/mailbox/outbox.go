@@ -126,7 +126,7 @@ func (s *Service) deliver(ctx context.Context, key core.ThreadKey, head thread.H
 	}
 	which := []any{"tenant", key.Tenant, "thread", key.Thread, "run", about.run.ID, "what", e.Kind.String()}
 	if errors.Is(err, errUnheard) && age > unheardFor {
-		s.log.WarnContext(ctx, "nobody is told any more: no publisher is configured", which...)
+		s.log.WarnContext(ctx, "notification dropped, no publisher configured", which...)
 		return done
 	}
 	most := parentRetry
@@ -139,7 +139,7 @@ func (s *Service) deliver(ctx context.Context, key core.ThreadKey, head thread.H
 	failed := !errors.Is(err, errNotYet) && !errors.Is(err, errUnheard)
 	done.Failed = failed || about.at == 0
 	if failed {
-		s.log.WarnContext(ctx, "could not be told, it is tried again", append(which, "in", again.Round(time.Millisecond).String(), "error", err)...)
+		s.log.WarnContext(ctx, "notification failed, will be retried", append(which, "in", again.Round(time.Millisecond).String(), "error", err)...)
 	}
 	return done
 }

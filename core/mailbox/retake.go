@@ -31,18 +31,18 @@ type Retake struct {
 // check validates a submission with a Retake. The input that it names is looked up later: this
 // needs no store.
 func (r *Retake) check(s Submission) error {
-	if err := core.CheckName("message to take back to", r.Message); err != nil {
+	if err := core.CheckName("message to retake", r.Message); err != nil {
 		return err
 	}
 	switch {
 	case s.Opening.Supersede != 0:
-		return core.Errorf(core.CodeInvalid, "a submission names a message or a sequence to take back to, not both")
+		return core.Errorf(core.CodeInvalid, "a submission withdraws from a message or from a sequence on, not both")
 	case !s.Into.IsZero():
 		return core.Errorf(core.CodeInvalid, "input for run %s takes nothing back", s.Into)
 	case s.Mode == ModeSteer:
 		return core.Errorf(core.CodeInvalid, "mode steer takes nothing back, allowed are queue, interrupt, reject")
 	case r.Keyed && s.Key.Value != "":
-		return core.Errorf(core.CodeInvalid, "a submission is keyed by its Key or by what it takes back, not both")
+		return core.Errorf(core.CodeInvalid, "a submission is keyed by its Key or by the input that it withdraws, not both")
 	}
 	return nil
 }
@@ -58,7 +58,7 @@ func (r *Retake) named() string {
 
 // ErrUnread refuses to withdraw from input that no run has started to read: there is nothing
 // to withdraw. [Service.Edit] changes it.
-var ErrUnread = core.Errorf(core.CodeConflict, "no step has read it yet: it can be edited as queued input, not taken back")
+var ErrUnread = core.Errorf(core.CodeConflict, "no step has read the input yet: edit it as queued input instead")
 
 // errUnderWay refuses to withdraw from input that was sent to a run that had started, and
 // from what replies to such input: that run's start would lose its end.
@@ -126,7 +126,7 @@ func (u *submission) completeFromOriginal(ctx context.Context, head thread.Head)
 
 // errGone is the refusal of a Retake whose original is superseded.
 func (u *submission) errGone() error {
-	return core.Errorf(core.CodeSuperseded, "thread %s: message %q was taken back before", u.in.Thread.Thread, core.Excerpt(u.in.Opening.Retake.Message))
+	return core.Errorf(core.CodeSuperseded, "thread %s: message %q was withdrawn before", u.in.Thread.Thread, core.Excerpt(u.in.Opening.Retake.Message))
 }
 
 // retakeKind begins the keys of submissions that withdraw a run. No other key begins so.

@@ -156,7 +156,7 @@ func TestARetakeIsRefused(t *testing.T) {
 			w.submit(t, s)
 		}
 	}
-	const unread = `thread t1: message "unread": no step has read it yet: it can be edited as queued input, not taken back`
+	const unread = `thread t1: message "unread": no step has read the input yet: edit it as queued input instead`
 	const underWay = ": it was said to a run that was under way, or answers what was: allowed is the input with which a run began"
 	withdrawn := func(t *testing.T, w *world) {
 		w.submit(t, input("again", ""))
@@ -185,13 +185,13 @@ func TestARetakeIsRefused(t *testing.T) {
 			"agent id is empty, and the one of run " + runTwo.String() + " is not known any more"},
 		{"another user's thread", nothing, change(keyedRetake("two"), func(s *mailbox.Submission) { s.User = "bob" }), core.CodeForbidden, "it belongs to another user"},
 		{"a message and a sequence", nothing, change(retaking("two"), func(s *mailbox.Submission) { s.Opening.Supersede = 4 }), core.CodeInvalid,
-			"a submission names a message or a sequence to take back to, not both"},
+			"a submission withdraws from a message or from a sequence on, not both"},
 		{"a message and a run", nothing, change(retaking("two"), func(s *mailbox.Submission) { s.Into = core.ID{1} }), core.CodeInvalid,
 			"input for run 01000000-0000-0000-0000-000000000000 takes nothing back"},
 		{"steered", nothing, change(retaking("two"), func(s *mailbox.Submission) { s.Mode = mailbox.ModeSteer }), core.CodeInvalid,
 			"mode steer takes nothing back, allowed are queue, interrupt, reject"},
 		{"two keys", nothing, change(keyedRetake("two"), func(s *mailbox.Submission) { s.Key.Value = "k" }), core.CodeInvalid,
-			"a submission is keyed by its Key or by what it takes back, not both"},
+			"a submission is keyed by its Key or by the input that it withdraws, not both"},
 		{"no name", nothing, retaking(""), core.CodeInvalid, "message to take back to is empty"},
 		{"a blank replacement", nothing, retaking("two", " "), core.CodeInvalid, "messages[0].content has no text and no file"},
 		{"no replacement", nothing, change(retaking("two"), func(s *mailbox.Submission) { s.Messages = []core.Message{} }), core.CodeInvalid, "messages are empty, at least one is required"},

@@ -54,7 +54,7 @@ func (s *slots) release(ctx context.Context, key core.ThreadKey, runs []core.ID)
 		}
 	}
 	if err != nil {
-		s.log.WarnContext(ctx, "slots are not given back, the sweep will find them", "tenant", key.Tenant, "thread", key.Thread, "error", err)
+		s.log.WarnContext(ctx, "slots not released, the sweep will release them", "tenant", key.Tenant, "thread", key.Thread, "error", err)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // errGoneOn refuses to take up a run after which others have written to the thread: what it
 // would continue from is no longer the end of the thread.
-var errGoneOn = core.Errorf(core.CodeConflict, "the thread has gone on since: allowed is the run that wrote to it last")
+var errGoneOn = core.Errorf(core.CodeConflict, "a later run has written to the thread: only the newest run can be taken up")
 
 // takeUpKind begins the keys of submissions that take a run up. No other key begins so.
 const takeUpKind = "take_up:"

@@ -84,7 +84,7 @@ func (s *String) UnmarshalJSON(data []byte) error {
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (s *String) UnmarshalText(text []byte) error {
 	if string(text) == redacted {
-		return core.Errorf(core.CodeInvalid, "%s stands for a secret and is none", redacted)
+		return core.Errorf(core.CodeInvalid, "%s replaces a redacted secret and is not one", redacted)
 	}
 	*s = New(string(text))
 	return nil

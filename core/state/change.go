@@ -38,7 +38,7 @@ func appendElement[E any](key string) change {
 		}
 		begun, isList := bytes.CutSuffix(value, []byte("]"))
 		if !isList || value[0] != '[' {
-			return nil, nil, core.Errorf(core.CodeCorrupt, "decoding the value of state key %q: it is no list", key)
+			return nil, nil, core.Errorf(core.CodeCorrupt, "decoding the value of state key %q: it is not a list", key)
 		}
 		comma := []byte(",")
 		if len(begun) == 1 {
@@ -62,7 +62,7 @@ func setMembers[M any](key string) change {
 			object = leaf([]byte("{}"))
 		}
 		if err := object.open(); err != nil || object.kind != kindObject {
-			return nil, nil, core.Errorf(core.CodeCorrupt, "decoding the value of state key %q: it is no object", key)
+			return nil, nil, core.Errorf(core.CodeCorrupt, "decoding the value of state key %q: it is not an object", key)
 		}
 		edits := []edit{}
 		for _, name := range slices.Sorted(maps.Keys(members)) {

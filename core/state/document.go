@@ -241,7 +241,7 @@ func (d editor) merge(target *node, tokens []string, e Edit) ([]edit, error) {
 		return d.set(tokens, e.Value)
 	}
 	if target.shape() != kindObject {
-		return nil, core.Errorf(core.CodeInvalid, "%w: %s is no object", errWrongType, target.noun())
+		return nil, core.Errorf(core.CodeInvalid, "%w: %s is not an object", errWrongType, target.noun())
 	}
 	members := leaf(e.Value)
 	if err := members.open(); err != nil {

@@ -50,7 +50,7 @@ func (n *node) noun() string {
 // insert puts an element into a list, at an index or, by "-", at the end.
 func (n *node) insert(at, token string, value json.RawMessage) ([]edit, error) {
 	if n.shape() != kindArray {
-		return nil, core.Errorf(core.CodeInvalid, "%w: %s is no list", errWrongType, n.noun())
+		return nil, core.Errorf(core.CodeInvalid, "%w: %s is not a list", errWrongType, n.noun())
 	}
 	if err := n.add(token, value); err != nil {
 		return nil, core.Errorf(core.CodeInvalid, "%w: index %s of a list of %d", errOutOfRange, token, len(n.items))
@@ -64,7 +64,7 @@ func removeElement(target *node, e Edit) ([]edit, error) {
 		return nil, errMissing
 	}
 	if target.shape() != kindArray {
-		return nil, core.Errorf(core.CodeInvalid, "%w: %s is no list", errWrongType, target.noun())
+		return nil, core.Errorf(core.CodeInvalid, "%w: %s is not a list", errWrongType, target.noun())
 	}
 	if err := target.open(); err != nil {
 		return nil, core.Errorf(core.CodeCorrupt, "opening the document: %w", err)
@@ -88,9 +88,9 @@ func increase(target *node, e Edit) ([]edit, error) {
 	case target == nil:
 		return nil, errMissing
 	case target.noun() != "a number":
-		return nil, core.Errorf(core.CodeInvalid, "%w: %s is no number", errWrongType, target.noun())
+		return nil, core.Errorf(core.CodeInvalid, "%w: %s is not a number", errWrongType, target.noun())
 	case leaf(e.Value).noun() != "a number":
-		return nil, core.Errorf(core.CodeInvalid, "%w: %s is no amount", errWrongType, leaf(e.Value).noun())
+		return nil, core.Errorf(core.CodeInvalid, "%w: %s is not an amount", errWrongType, leaf(e.Value).noun())
 	}
 	sum, err := add(string(target.raw), string(e.Value), e.Op == editDecrement)
 	if err != nil {

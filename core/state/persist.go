@@ -107,7 +107,7 @@ func decodePersisted(data []byte) (persisted, error) {
 // portable returns why values of a scope have no form outside of their step.
 func portable(scope Scope) error {
 	if scope != ScopeRun && scope != ScopeThread {
-		return core.Errorf(core.CodeInvalid, "values of %s have no form of their own", scope)
+		return core.Errorf(core.CodeInvalid, "values of %s cannot be exported", scope)
 	}
 	return nil
 }

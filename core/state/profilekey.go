@@ -80,7 +80,7 @@ func (k ProfileKey[V]) Update(ctx context.Context, profiles Profiles, key string
 			return zero, err
 		}
 	}
-	return zero, fmt.Errorf("updated by others %d times meanwhile: %w", updateTries, lost)
+	return zero, fmt.Errorf("another writer updated it in all %d attempts: %w", updateTries, lost)
 }
 
 // Delete erases the value under a key; it then reads as the zero V.

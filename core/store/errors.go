@@ -27,7 +27,7 @@ var (
 
 // ErrUnwritable is wrapped by the error of a write that the disk did not take, as a full
 // one does not. Whether the write is stored is not known. Stored data can be read.
-var ErrUnwritable = core.Errorf(core.CodeUnavailable, "the disk takes no writes, it may be full; what is stored can be read")
+var ErrUnwritable = core.Errorf(core.CodeUnavailable, "the disk takes no writes, it may be full; stored data can be read")
 
 // RefusedError is a record that was not stored because of the record in its place. Cause is
 // ErrFenced or ErrConflict.

@@ -42,7 +42,7 @@ func (c Call) Start(ctx context.Context, child Child) (core.ID, error) {
 	case c.Children == nil:
 		return core.ID{}, core.Errorf(core.CodeUnsupported, "tool %s cannot start a run here", c.Name)
 	case child.Thread == c.Thread.Thread:
-		return core.ID{}, core.Errorf(core.CodeInvalid, "child: its thread %q is that of the call, behind which it would wait", child.Thread)
+		return core.ID{}, core.Errorf(core.CodeInvalid, "child: thread %q is that of the call, for whose end it would wait", child.Thread)
 	case child.Name != "":
 		if err := core.CheckName("child: name", child.Name); err != nil {
 			return core.ID{}, err

@@ -33,7 +33,7 @@ func New[Args, Out any](spec Spec, run func(ctx context.Context, call Call, args
 		}
 	}
 	if spec.Client {
-		return t.unsound(fmt.Errorf("tool %q has a function, and its spec says that the client runs it: NewClient makes such a tool", spec.Name))
+		return t.unsound(fmt.Errorf("tool %q has a function, but Client is set in its spec: NewClient makes a tool that the client runs", spec.Name))
 	}
 	return t.build()
 }

@@ -84,7 +84,7 @@ func TestNewNeverFailsAndItsSpecSaysWhatIsWrong(t *testing.T) {
 			`parameters of tool "x": reference "#/nowhere" leads nowhere within the schema`},
 		{"a timeout in the past", tool.New(tool.Spec{Name: "x", Timeout: -1}, ok), `tool "x" has the timeout -1ns, want 0 (none) or more`},
 		{"a function that the client runs", tool.New(tool.Spec{Name: "x", Client: true}, ok),
-			`tool "x" has a function, and its spec says that the client runs it: NewClient makes such a tool`},
+			`tool "x" has a function, but Client is set in its spec: NewClient makes a tool that the client runs`},
 		{"a client's, with a bad name", tool.NewClient[struct{}](tool.Spec{Name: "a b"}), `tool name "a b" has the character ' ', allowed are A-Z a-z 0-9 _ -`},
 	}
 	for _, test := range tests {

@@ -49,7 +49,7 @@ func (c Call) Activity(kind string, content any) {
 func encode(v any) (json.RawMessage, error) {
 	text, err := core.EncodeJSON(v)
 	if err == nil && !utf8.Valid(text) {
-		err = core.Errorf(core.CodeInvalid, "the JSON has bytes that are no text")
+		err = core.Errorf(core.CodeInvalid, "the JSON is not valid UTF-8")
 	}
 	return text, err
 }

@@ -240,7 +240,7 @@ func TestARunThatFailedGoesOnOverHTTP(t *testing.T) {
 	r.ok("POST", "/v1/threads/t1/messages", `{"messages":[{"role":"user","content":"hi"}]}`)
 	r.work()
 	check(t, do(r, "POST", "/v1/runs/"+next.Run+"/continue", ``), 409,
-		`{"error":"take up run `+next.Run+`: the thread has gone on since: allowed is the run that wrote to it last","code":"conflict"}`)
+		`{"error":"take up run `+next.Run+`: a later run has written to the thread: only the newest run can be taken up","code":"conflict"}`)
 }
 
 // Nobody takes back what is another's, nor learns that it is there.

@@ -79,7 +79,7 @@ type conversion struct {
 // expand to very many: hence the bounds.
 func (c *conversion) value(n *yaml.Node, path strict.Path, depth int) error {
 	if c.nodes++; c.nodes > maxNodes {
-		return errorAt(placeOf(n), "the document has more than %d values, aliases counted where they stand", maxNodes)
+		return errorAt(placeOf(n), "the document has more than %d values, with aliases expanded", maxNodes)
 	}
 	if depth > maxDepth {
 		return errorAt(placeOf(n), "lists and objects nest deeper than %d", maxDepth)
@@ -173,7 +173,7 @@ func (c *conversion) scalar(n *yaml.Node) error {
 		c.out.WriteString(strconv.FormatBool(truth))
 	case "!!int", "!!float":
 		if !number.MatchString(n.Value) {
-			return errorAt(placeOf(n), "%s is no number as JSON writes it; a text is put in quotes", core.Excerpt(n.Value))
+			return errorAt(placeOf(n), "%s is not a JSON number; put a text in quotes", core.Excerpt(n.Value))
 		}
 		c.out.WriteString(n.Value)
 	default:

@@ -170,7 +170,7 @@ func (r *Run) charge(ctx context.Context, before thread.Totals, used core.Usage,
 			return err
 		}
 	}
-	return core.Errorf(core.CodeUnavailable, "charge the tenant: the slot of run %s is given back again and again", r.claim.Run)
+	return core.Errorf(core.CodeUnavailable, "charge the tenant: the slot of run %s was released in every attempt", r.claim.Run)
 }
 
 // cost is what the calls have cost; 0 where the tenant's money is not limited.

@@ -207,7 +207,7 @@ func TestScheduledActionsOfSixteenRounds(t *testing.T) {
 	}{
 		{1, "<nil>"},
 		{16, "<nil>"},
-		{17, `phase before_inference: scheduled actions did not come to an end within 16 rounds, "chain" is due again`},
+		{17, `phase before_inference: scheduled actions did not end within 16 rounds, "chain" is due again`},
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.rounds), func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 const maxRounds = 16
 
 // errTooManyRounds is a phase whose actions kept scheduling others for it.
-var errTooManyRounds = errors.New("scheduled actions did not come to an end")
+var errTooManyRounds = errors.New("scheduled actions did not end")
 
 // PhaseResult is the outcome of a phase, or of a submitted command.
 type PhaseResult struct {

@@ -92,7 +92,7 @@ func classEnd(text string, at int) (int, *fault) {
 			return first + 1 + n, nil
 		}
 	}
-	return 0, faultf(at, "[ begins a class that no ] ends, [[] stands for the character itself")
+	return 0, faultf(at, "[ starts a class without a closing ], write [[] for the character")
 }
 
 // compileClass reads the class that goes from a byte to the end of the text.

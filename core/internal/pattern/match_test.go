@@ -157,7 +157,7 @@ func TestOneCondition(t *testing.T) {
 		`pattern "a..b" at byte 2: want a field name of A-Z a-z 0-9 _ - or *`: func() (pattern.Condition, error) {
 			return pattern.NewCondition("a..b", pattern.Op{Kind: pattern.Exact}, "")
 		},
-		`pattern "x[" at byte 1: [ begins a class that no ] ends, [[] stands for the character itself`: func() (pattern.Condition, error) {
+		`pattern "x[" at byte 1: [ starts a class without a closing ], write [[] for the character`: func() (pattern.Condition, error) {
 			return pattern.NewCondition("a", pattern.Op{Kind: pattern.Glob}, "x[")
 		},
 		`pattern "x" at byte 0: kind 0 is none, want exact, glob or regex`: func() (pattern.Condition, error) {

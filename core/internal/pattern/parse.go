@@ -81,7 +81,7 @@ func (p *parser) pattern() (*compiled, *fault) {
 		return c, nil
 	}
 	if p.text[p.at] != '(' {
-		return nil, faultf(p.at, "%s behind the tool, want ( or the end", p.found())
+		return nil, faultf(p.at, "%s after the tool, want ( or the end", p.found())
 	}
 	p.at++
 	return c, p.arguments(c)
@@ -126,7 +126,7 @@ func (p *parser) plainTool() (Text, *fault) {
 	}
 	name := p.text[begin:p.at]
 	if name == "" {
-		return Text{}, faultf(begin, "%s in place of a tool, * stands for every tool", p.found())
+		return Text{}, faultf(begin, "%s in place of a tool, use * for every tool", p.found())
 	}
 	kind := Exact
 	if strings.ContainsAny(name, "*?[") {
@@ -149,7 +149,7 @@ func (p *parser) arguments(c *compiled) *fault {
 	}
 	p.skipSpace()
 	if p.at < p.end {
-		return faultf(p.at, "%s behind the closing parenthesis, want the end", p.found())
+		return faultf(p.at, "%s after the closing parenthesis, want the end", p.found())
 	}
 	return nil
 }
@@ -253,7 +253,7 @@ func (p *parser) conditions(c *compiled) *fault {
 			return nil
 		case "','":
 		default:
-			return faultf(p.at-1, "%s behind a condition, want , or )", next)
+			return faultf(p.at-1, "%s after a condition, want , or )", next)
 		}
 	}
 }
@@ -269,7 +269,7 @@ func (p *parser) condition() (Condition, *fault) {
 	p.skipSpace()
 	i, ok := operator(p.rest())
 	if !ok {
-		return c, faultf(p.at, "%s behind a field, want one of ~ = =~ !~ != !=~", p.found())
+		return c, faultf(p.at, "%s after a field, want one of ~ = =~ !~ != !=~", p.found())
 	}
 	op := operators[i].op
 	p.at += len(operators[i].text)
@@ -290,7 +290,7 @@ func (p *parser) condition() (Condition, *fault) {
 // ends the value and from another backslash, and is itself before anything else.
 func (p *parser) quoted(operator string) (string, *fault) {
 	if p.at == p.end || p.text[p.at] != '"' && p.text[p.at] != '\'' {
-		return "", faultf(p.at, `%s behind %s, want a value in quotes; a glob of the primary argument that begins so is written with [%c]`, p.found(), operator, operator[0])
+		return "", faultf(p.at, `%s after %s, want a value in quotes; write a glob of the primary argument that starts so with [%c]`, p.found(), operator, operator[0])
 	}
 	begin := p.at
 	mark := p.text[begin]

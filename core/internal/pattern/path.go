@@ -61,7 +61,7 @@ func parsePath(text string) (path, *fault) {
 			return p, nil
 		}
 		if text[at] != '.' {
-			return nil, faultf(at, "want . and a field name, [n], [*] or an operator behind a field")
+			return nil, faultf(at, "want . and a field name, [n], [*] or an operator after a field")
 		}
 		at++
 	}

@@ -71,7 +71,7 @@ func newText(kind Kind, value string) (Text, *fault) {
 	case Regex:
 		t.regex, f = compileRegex(value)
 	default:
-		f = faultf(0, "kind %d is none, want exact, glob or regex", kind)
+		f = faultf(0, "unknown kind %d, want exact, glob or regex", kind)
 	}
 	return t, f
 }

@@ -236,7 +236,7 @@ func TestNewRegistryFindsBrokenParts(t *testing.T) {
 		{"no such delegate", with(func(s *agent.Spec) { s.Delegates = []string{"a", "x"} }), `resolving agent "a": delegate agent "x" not found, known are: a`},
 		{"a pattern for a name", with(func(s *agent.Spec) { s.ExcludedTools = []string{"d*"} }), `resolving agent "a": tool "d*" not found, known are: drop, read, read_result, write; patterns belong into excluded_tool_patterns`},
 		{"a permission rule for a name", with(func(s *agent.Spec) { s.AllowedTools = []string{"read(a*)"} }), `resolving agent "a": tool "read(a*)" not found, known are: drop, read, read_result, write; what depends on a call's arguments belongs into the section permission`},
-		{"a pattern that is none", with(func(s *agent.Spec) { s.AllowedToolPatterns = []string{"r*", "x\\"} }), `agent "a": allowed_tool_patterns[1]: pattern "x\\" ends in a single backslash, \\ stands for one`},
+		{"a pattern that is none", with(func(s *agent.Spec) { s.AllowedToolPatterns = []string{"r*", "x\\"} }), `agent "a": allowed_tool_patterns[1]: pattern "x\\" ends in a single backslash, write \\ for one`},
 		{"an empty pattern", with(func(s *agent.Spec) { s.ExcludedToolPatterns = []string{""} }), `agent "a": excluded_tool_patterns[0]: pattern is empty`},
 		{"no such default agent", also(func(p *agent.Parts) { p.Default = "b" }), `default agent "b" not found, known are: a`},
 		{"a binding without a model", also(func(p *agent.Parts) { p.Models = map[string]agent.ModelBinding{"small": {}} }), `model "small" has no id or no Model`},

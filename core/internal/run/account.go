@@ -73,6 +73,6 @@ func (m *machine) releaseSlot(ctx context.Context) {
 		known = nil
 	}
 	if err := m.holder.account.Release(ctx, known); err != nil {
-		m.holder.warn(ctx, "slot is not given back, the sweep will find it", "error", err)
+		m.holder.warn(ctx, "slot not released, the sweep will release it", "error", err)
 	}
 }

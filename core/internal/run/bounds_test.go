@@ -53,7 +53,7 @@ func TestARunWhoseRecordIsLostEndsUnderTheNameOfItsInput(t *testing.T) {
 			}
 			return nil
 		}
-		const given = `level=WARN msg="step was given back and will be tried again"`
+		const given = `level=WARN msg="step released, will be retried"`
 		if stepped := w.step(t, key); !stepped.Retry || refused != 1 || len(got.lines) != 2 || !strings.HasPrefix(got.lines[1], given) || !strings.HasSuffix(got.lines[1], `no such table"`) {
 			t.Errorf("the step is %+v; the log says %q", stepped, got.lines)
 		}

@@ -394,9 +394,9 @@ func TestOpenTurnThatCannotBeReadIsClosedInOneClaim(t *testing.T) {
 		other *thread.Entry // stands in the place of the turn
 		end   string
 	}{
-		{"a record without a message in its place", "", &thread.Entry{}, `done 0 {"type":"error","code":"corrupt","detail":"what is stored of the thread cannot be read"} ""`},
-		{"another turn in its place", "", &thread.Entry{Message: &core.Message{Role: core.RoleAssistant}}, `done 0 {"type":"error","code":"corrupt","detail":"what is stored of the thread cannot be read"} ""`},
-		{"the turn alone", "", nil, `done 0 {"type":"error","code":"corrupt","detail":"what is stored of the thread cannot be read"} ""`},
+		{"a record without a message in its place", "", &thread.Entry{}, `done 0 {"type":"error","code":"corrupt","detail":"the stored thread cannot be read"} ""`},
+		{"another turn in its place", "", &thread.Entry{Message: &core.Message{Role: core.RoleAssistant}}, `done 0 {"type":"error","code":"corrupt","detail":"the stored thread cannot be read"} ""`},
+		{"the turn alone", "", nil, `done 0 {"type":"error","code":"corrupt","detail":"the stored thread cannot be read"} ""`},
 		{"and the run's record", "R#", nil, `done 0 {"type":"error","code":"corrupt","detail":"the record of the run is lost"} ""`},
 	}
 	for _, tt := range tests {

@@ -174,7 +174,7 @@ func TestDecisionCountsOnlyAsTheHeadNamesIt(t *testing.T) {
 					return w.store.Backend.Get(ctx, key, name)
 				}
 				w.finish(t, key, nil)
-				if got := w.end(t, key, receipt); got != `done 1 {"type":"error","code":"corrupt","detail":"what is stored of the thread cannot be read"} ""` {
+				if got := w.end(t, key, receipt); got != `done 1 {"type":"error","code":"corrupt","detail":"the stored thread cannot be read"} ""` {
 					t.Errorf("the run is %s", got)
 				}
 			})

@@ -17,7 +17,7 @@ var details = map[string]string{
 	"plugin":           "a plugin failed",
 	"tool":             "it ended the run with an error",
 	"model":            "the model failed",
-	"context_overflow": "the conversation is too long for the model, with all left out that can be",
+	"context_overflow": "the conversation is too long for the model, even without its older messages",
 	"encoding":         "what the run made cannot be stored",
 	"too_large":        "what the run made is too large to be stored",
 	"resolution":       "the agent of the run is not there any more, or cannot be used",

@@ -102,7 +102,7 @@ func TestEffectFailures(t *testing.T) {
 				if got := w.stepper.EffectFailures(); got != tt.failed {
 					t.Errorf("%d failed effects are counted, want %d", got, tt.failed)
 				}
-				if n := strings.Count(log.String(), `level=ERROR msg="an effect failed; what was committed stands"`); n != int(tt.failed) {
+				if n := strings.Count(log.String(), `level=ERROR msg="effect failed, its commit remains"`); n != int(tt.failed) {
 					t.Errorf("%d lines of failed effects, want %d:\n%s", n, tt.failed, &log)
 				}
 				if diff := cmp.Diff(tt.ran, ran); diff != "" {

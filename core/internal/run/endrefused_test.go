@@ -195,7 +195,7 @@ func TestAnEndThatIsRefusedBeforeItsWrite(t *testing.T) {
 				if diff := cmp.Diff(tt.log, w.log(t, key)); diff != "" {
 					t.Errorf("log (-want +got):\n%s", diff)
 				}
-				if lines := strings.Join(got.lines, "\n"); !strings.Contains(lines, "step was given back and will be tried again") || !strings.Contains(lines, `no such table"`) {
+				if lines := strings.Join(got.lines, "\n"); !strings.Contains(lines, "step released, will be retried") || !strings.Contains(lines, `no such table"`) {
 					t.Errorf("the log says %s", lines)
 				}
 				if end, used := w.end(t, key, receipt), w.used(t); end != tt.end || used != tt.tokens {

@@ -81,12 +81,12 @@ func (h *holder) runTool(ctx context.Context, t tool.Tool, call tool.Call, kept 
 	if waited == nil || h.awaitLate(ctx, a) {
 		return a.outcome(call, timedOut, timeout)
 	}
-	h.warn(ctx, "tool was left behind: its context has ended, and it goes on", "call", call.ID, "tool", call.Name, "after", abandonAfter)
+	h.warn(ctx, "abandoned tool still running", "call", call.ID, "tool", call.Name, "after", abandonAfter)
 	if timedOut {
 		text := fmt.Sprintf("timed out after %s; whether it acted is not known", timeout)
 		return failedCall(call, core.ResultUnknown, text, nil), nil
 	}
-	return tool.Result{}, fmt.Errorf("tool %s was left behind: %w", call.Name, context.Cause(ctx))
+	return tool.Result{}, fmt.Errorf("tool %s was abandoned: %w", call.Name, context.Cause(ctx))
 }
 
 // growStack immediately gives a new goroutine the stack that a tool usually needs.

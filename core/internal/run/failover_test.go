@@ -262,7 +262,7 @@ func TestARunGoesOnWithAnotherMemberOfItsPool(t *testing.T) {
 					if diff := cmp.Diff(tt.prefixes, prefixes); seen && diff != "" {
 						t.Errorf("changes of the prefix (-want +got):\n%s", diff)
 					}
-					want := `level=WARN msg="run goes on with another model of its pool" tenant=t thread=t1`
+					want := `level=WARN msg="run switches to another model of its pool" tenant=t thread=t1`
 					if n := strings.Count(m.text.String(), want); n != len(tt.switches) {
 						t.Errorf("the log tells of %d switches:\n%s", n, m.text)
 					}

@@ -143,7 +143,7 @@ func TestReadThatFailsCostsATryAndNothingElse(t *testing.T) {
 				return r
 			},
 			log: []string{"user: hi", `assistant: [echo {"text":"a"}][nap {}]`, `tool: {"text":"a"}`, `tool: "rested"`, "state"},
-			end: `done 1 {"type":"error","code":"corrupt","detail":"what is stored of the thread cannot be read"} ""`,
+			end: `done 1 {"type":"error","code":"corrupt","detail":"the stored thread cannot be read"} ""`,
 		},
 		{
 			name: "a run that takes the log back",

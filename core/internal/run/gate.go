@@ -72,7 +72,7 @@ func (g *gates) refuse(ctx context.Context, t *task) (*conclusion, error) {
 	found := r.draft.tool(r.base.agent, t.call.Name)
 	if found == nil {
 		if !slices.Contains(r.base.conversation.Toolless, t.index) {
-			if err := r.holder.goWithout(core.Errorf(core.CodeNotFound, "tool %q is no part of this build", t.call.Name)); err != nil {
+			if err := r.holder.goWithout(core.Errorf(core.CodeNotFound, "this build has no tool %q", t.call.Name)); err != nil {
 				return nil, err
 			}
 		}

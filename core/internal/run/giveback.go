@@ -55,7 +55,7 @@ func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 		level = slog.LevelInfo
 	}
 	said := slices.Concat(m.holder.log.attrs(), []any{"kind", kind.String(), "pause", pause}, failure(cause))
-	m.holder.log.out.Log(ctx, level, "step was given back and will be tried again", said...)
+	m.holder.log.out.Log(ctx, level, "step released, will be retried", said...)
 	err := m.nack(ctx, kind, at)
 	if m.form < thread.FormStateless && errors.Is(err, store.ErrTooLarge) { // what RunEnd has changed
 		m.form = thread.FormStateless

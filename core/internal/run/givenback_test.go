@@ -21,7 +21,7 @@ func TestHowAClaimIsGivenBack(t *testing.T) {
 	reset := errors.New("reset")
 	stops, stop := context.WithCancel(context.Background())
 	stop()
-	const given = `msg="step was given back and will be tried again" step=0 `
+	const given = `msg="step released, will be retried" step=0 `
 	now := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli() // of every bubble
 	nack := func(kind thread.NackKind, pause time.Duration) []thread.Change {
 		n := thread.Nack{Fence: 7, Kind: kind}

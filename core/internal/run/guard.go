@@ -25,7 +25,7 @@ const maxRemedies = 4
 func (m *machine) run(ctx context.Context) (Stepped, error) {
 	defer func() {
 		if err := m.holder.shared.chunks.Err(); err != nil {
-			m.holder.warn(ctx, "a part of what the model said was not shown before its commit to readers beside the run's own", "error", err)
+			m.holder.warn(ctx, "live events not stored for other readers", "error", err)
 		}
 	}()
 	m.holder.stepBegan = m.holder.beganAt()
@@ -91,7 +91,7 @@ func (m *machine) remedy(ctx context.Context, err error) func(context.Context) (
 	case errors.As(err, &end):
 		return fail(end.termination)
 	case core.CodeOf(err) == core.CodeCorrupt: // no later claim could read it either
-		return fail(core.Termination{Type: core.TerminationError, Code: "corrupt", Detail: "what is stored of the thread cannot be read"})
+		return fail(core.Termination{Type: core.TerminationError, Code: "corrupt", Detail: "the stored thread cannot be read"})
 	case errors.Is(context.Cause(ctx), context.DeadlineExceeded) && m.holder.whole && m.base.agent != nil && !m.progressed():
 		return fail(core.Termination{Type: core.TerminationError, Code: "timeout", Detail: "the step did not finish within a whole invocation"})
 	}

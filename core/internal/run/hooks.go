@@ -101,7 +101,7 @@ func (h *hooks) act(ctx context.Context, claim *holder, v view, m engine.Moment,
 	h.fill(&m, "", &v)
 	for _, err := range h.engine.RunEffects(free, m, effects) {
 		h.failed.Add(1)
-		h.log.complain(free, "an effect failed; what was committed stands", failure(err)...)
+		h.log.complain(free, "effect failed, its commit remains", failure(err)...)
 	}
 }
 

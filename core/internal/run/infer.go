@@ -74,7 +74,7 @@ func (m *machine) failStep(ctx context.Context, end *ended) (Stepped, error) {
 	}
 	m.draft.addFailure(thread.Entry{Failed: failed, Attempt: m.holder.events.Fence(), Member: m.unsaid.FailedMember(), Window: m.prompt.noted})
 	said := []any{"kind", failed.Kind, "failed", failed.Calls, "steps", m.draft.totals.ErrorSteps}
-	m.holder.warn(ctx, "inference failed and the run goes on", slices.Concat(said, failure(end.cause))...)
+	m.holder.warn(ctx, "inference failed, the run continues", slices.Concat(said, failure(end.cause))...)
 	verdict, err := m.judge(core.Message{}, failed, m.draft.messages.Slice(), answer{})
 	if err != nil {
 		return Stepped{}, err

@@ -74,7 +74,7 @@ func (m *machine) sayOwnAtEnd(ctx context.Context, input *thread.Queued, form th
 		if core.CodeOf(err) != core.CodeCorrupt {
 			return err
 		}
-		m.holder.complain(ctx, "what the input supersedes cannot be taken back", "error", err)
+		m.holder.complain(ctx, "superseded messages cannot be withdrawn", "error", err)
 	}
 	m.draft.say(m.holder.head.Run.Dispatch, input.Messages)
 	return nil

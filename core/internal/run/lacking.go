@@ -24,7 +24,7 @@ const (
 // lacking is something of the run's agent that this build has not, and another may have.
 type lacking struct{ cause error }
 
-func (l *lacking) Error() string { return "left to another build: " + l.cause.Error() }
+func (l *lacking) Error() string { return "released for another build: " + l.cause.Error() }
 
 func (l *lacking) Unwrap() error { return l.cause }
 

@@ -119,7 +119,7 @@ func TestAPartThatStandsAndCannotBeRead(t *testing.T) {
 		end    string
 		result []string
 	}{
-		{"it is not there", nil, `done 1 {"type":"error","code":"corrupt","detail":"what is stored of the thread cannot be read"} ""`, []string{"unknown: outcome unknown: the run was ended while the tool may have run"}},
+		{"it is not there", nil, `done 1 {"type":"error","code":"corrupt","detail":"the stored thread cannot be read"} ""`, []string{"unknown: outcome unknown: the run was ended while the tool may have run"}},
 		{"the store fails", down, `done 2 {"type":"natural_end"} "ok"`, []string{`ok: "\"theirs\"{\"number\":1}"`}},
 	}
 	for _, tt := range tests {

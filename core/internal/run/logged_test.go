@@ -40,7 +40,7 @@ func TestThePlaceOfAPanicIsLogged(t *testing.T) {
 			act := plugin.Effect[string]{Name: "act"}
 			act.Handle(r, func(context.Context, plugin.HandlerContext, string) error { panic("boom") })
 			r.Hook(core.PhaseRunStart, func(context.Context, plugin.Context) (state.Command, error) { return act.Emit("x"), nil })
-		}}}}, `msg="an effect failed; what was committed stands"`},
+		}}}}, `msg="effect failed, its commit remains"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -26,7 +26,7 @@ func TestWhatIsLostIsLogged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const corrupt = `"type":"error","code":"corrupt","detail":"what is stored of the thread cannot be read"} ""`
+	const corrupt = `"type":"error","code":"corrupt","detail":"the stored thread cannot be read"} ""`
 	tests := []struct {
 		name string
 		lose func(t *testing.T, w *world, r mailbox.Receipt) (spoiled, missing string)
@@ -37,14 +37,14 @@ func TestWhatIsLostIsLogged(t *testing.T) {
 		{"the input", func(t *testing.T, w *world, r mailbox.Receipt) (string, string) {
 			return "", recordname.Input(r.DispatchID, 0)
 		}, []string{
-			`msg="run ends with an error" step=0 code=corrupt detail="what is stored of the thread cannot be read" error="queued input Q#INPUT#0 is missing: stored data is corrupt"`,
+			`msg="run ends with an error" step=0 code=corrupt detail="the stored thread cannot be read" error="queued input Q#INPUT#0 is missing: stored data is corrupt"`,
 			`msg="run finished" agent="" steps=0 tokens_in=0 tokens_out=0 end=error code=corrupt`,
 		}, nil, "done 0 {" + corrupt},
 		{"the record of the run", func(t *testing.T, w *world, r mailbox.Receipt) (string, string) {
 			w.step(t, key)
 			return "", recordname.Run(r.RunID)
 		}, []string{
-			`msg="run ends with an error" step=0 code=corrupt detail="what is stored of the thread cannot be read" error="run record is missing: stored data is corrupt"`,
+			`msg="run ends with an error" step=0 code=corrupt detail="the stored thread cannot be read" error="run record is missing: stored data is corrupt"`,
 			`msg="run finished" agent=demo steps=1 tokens_in=0 tokens_out=0 duration=0s end=error code=corrupt`,
 		}, []string{"user: hi", `assistant: [echo {"text":"a"}]`, `tool: {"text":"a"}`}, "done 1 {" + corrupt},
 		{"one of two inputs that were steered", func(t *testing.T, w *world, r mailbox.Receipt) (string, string) {
@@ -54,7 +54,7 @@ func TestWhatIsLostIsLogged(t *testing.T) {
 		}, []string{
 			`msg="input is lost" step=2 input=STEERED error="queued input Q#STEERED#0 is missing: stored data is corrupt"`,
 			`msg="model call failed and is made again" step=2 kind=overloaded wait=1s failed=1 error=""`,
-			`msg="step was given back and will be tried again" step=2 kind=model pause=1s error="inference: "`,
+			`msg="step released, will be retried" step=2 kind=model pause=1s error="inference: "`,
 			`msg="input is lost" step=2 input=STEERED error="queued input Q#STEERED#0 is missing: stored data is corrupt"`,
 			`msg="run finished" agent=demo steps=2 tokens_in=0 tokens_out=0 duration=1s end=natural_end`,
 		}, []string{"user: hi", `assistant: [echo {"text":"a"}]`, `tool: {"text":"a"}`, "user: first", "assistant: ok"}, `done 2 {"type":"natural_end"} "ok"`},

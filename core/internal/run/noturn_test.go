@@ -57,7 +57,7 @@ func TestTheRecordOfAFailedInference(t *testing.T) {
 				if diff := cmp.Diff(&tt.want, w.entry(t, 2).Failed); diff != "" {
 					t.Errorf("the record (-want +got):\n%s", diff)
 				}
-				line := fmt.Sprintf(`msg="inference failed and the run goes on" tenant=t thread=t1 run=%s step=1 kind=%s failed=%d steps=1 error=`, receipt.RunID, tt.want.Kind, tt.want.Calls)
+				line := fmt.Sprintf(`msg="inference failed, the run continues" tenant=t thread=t1 run=%s step=1 kind=%s failed=%d steps=1 error=`, receipt.RunID, tt.want.Kind, tt.want.Calls)
 				if strings.Count(log.String(), line) != 1 {
 					t.Errorf("the log says %s\nwant one line %s", log.String(), line)
 				}

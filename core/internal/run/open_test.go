@@ -256,7 +256,7 @@ func TestRoundOfAnotherTurnIsNotBelieved(t *testing.T) {
 					return r, ok, err
 				}
 				w.finish(t, key, nil)
-				if got := w.end(t, key, receipt); got != `done 1 {"type":"error","code":"corrupt","detail":"what is stored of the thread cannot be read"} ""` {
+				if got := w.end(t, key, receipt); got != `done 1 {"type":"error","code":"corrupt","detail":"the stored thread cannot be read"} ""` {
 					t.Errorf("the run is %s", got)
 				}
 				if !strings.Contains(log.String(), tt.logged) {

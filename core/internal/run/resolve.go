@@ -30,7 +30,7 @@ func (b *base) resolve(ctx context.Context, h *holder) error {
 		return end
 	}
 	if len(found.Gone) > 0 {
-		if err := h.goWithout(core.Errorf(core.CodeNotFound, "tool %q of agent %q is no part of this build", found.Gone[0], b.record.AgentID)); err != nil {
+		if err := h.goWithout(core.Errorf(core.CodeNotFound, "this build has no tool %q of agent %q", found.Gone[0], b.record.AgentID)); err != nil {
 			return err
 		}
 	}

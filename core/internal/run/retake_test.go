@@ -145,7 +145,7 @@ func TestWhatCannotBeTakenBackIsRefused(t *testing.T) {
 				t.Errorf("%s: %v, want %s", message, err, want)
 			}
 		}
-		const unread = ": no step has read it yet: it can be edited as queued input, not taken back"
+		const unread = ": no step has read the input yet: edit it as queued input instead"
 		refused("nobody", core.CodeNotFound, `thread t1: message "nobody": not found`)
 		refused("two", core.CodeSuperseded, `thread t1: message "two" was taken back before`, "again")
 		refused("steered", core.CodeConflict, `thread t1: message "steered"`+unread)

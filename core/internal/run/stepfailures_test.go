@@ -31,7 +31,7 @@ func saysOne(asked *int) modelFunc {
 // What a step of a tenant that has limits comes to where something beside its model fails:
 // it is given back and tried again, or its run ends with it.
 func TestWhatFailsBesideTheModelOfAStep(t *testing.T) {
-	const back = `level=WARN msg="step was given back and will be tried again" step=1 kind=failed pause=0s error="`
+	const back = `level=WARN msg="step released, will be retried" step=1 kind=failed pause=0s error="`
 	tests := []struct {
 		name  string
 		limit int64
@@ -58,7 +58,7 @@ func TestWhatFailsBesideTheModelOfAStep(t *testing.T) {
 		{"the release of its slot", 100, func(w *world) {
 			w.store.OnRelease = func(context.Context, string, store.Use) (bool, error) { return false, errPassing }
 		}, nil, 1, []string{
-			`level=WARN msg="slot is not given back, the sweep will find it" step=1 error="release the slot of run RUN: the store is too slow"`, `done 1 {"type":"natural_end"} "one"`,
+			`level=WARN msg="slot not released, the sweep will release it" step=1 error="release the slot of run RUN: the store is too slow"`, `done 1 {"type":"natural_end"} "one"`,
 		}},
 	}
 	for _, tt := range tests {
@@ -133,7 +133,7 @@ func TestAClosingRunThatHasNoTimeLeftIsGivenBack(t *testing.T) {
 		w.finish(t, key, nil)
 		got.lines = append(got.lines, w.end(t, key, receipt))
 		want := []string{
-			`level=WARN msg="step was given back and will be tried again" step=1 kind=failed pause=0s error="run end: context deadline exceeded"`,
+			`level=WARN msg="step released, will be retried" step=1 kind=failed pause=0s error="run end: context deadline exceeded"`,
 			`done 1 {"type":"cancelled"} ""`,
 		}
 		if diff := cmp.Diff(want, got.lines); diff != "" {

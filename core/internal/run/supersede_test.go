@@ -259,7 +259,7 @@ func TestARunThatEndsBeforeItsFirstCommitSupersedes(t *testing.T) {
 			shown: both, saw: "step 1, revision 7: in_thread 7", // it may be the taking back that takes the process down
 			between: func(t *testing.T, w *world, _ mailbox.Receipt) { lose(t, w, 8) }},
 		{name: "corrupt, what is before the range", text: "other", spoil: 2,
-			end:   `done 0 {"type":"error","code":"corrupt","detail":"what is stored of the thread cannot be read"} ""`,
+			end:   `done 0 {"type":"error","code":"corrupt","detail":"the stored thread cannot be read"} ""`,
 			shown: both, saw: "step 1, revision 7: in_thread 7"},
 		{name: "cancelled while it was queued", text: "other", end: `done 0 {"type":"cancelled"} ""`,
 			shown: "[one ok two ok after]", saw: "step 1, revision 7: in_thread 7", between: cancel},

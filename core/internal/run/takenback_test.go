@@ -37,7 +37,7 @@ func TestWhatCannotBeTakenBackStays(t *testing.T) {
 		want []string
 	}{
 		{"what was before it", false, []string{
-			`level=ERROR msg="what the input supersedes cannot be taken back" step=1 error="read the thread before sequence 3: log of t/t1 at 1: decode log entry: it does not begin with its schema number"`,
+			`level=ERROR msg="superseded messages cannot be withdrawn" step=1 error="read the thread before sequence 3: log of t/t1 at 1: decode log entry: it does not begin with its schema number"`,
 		}},
 		{"the thread", true, []string{
 			`level=ERROR msg="closing run cannot be read" step=0 error="log of t/t1 at 1: decode log entry: it does not begin with its schema number"`,

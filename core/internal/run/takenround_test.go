@@ -113,7 +113,7 @@ func TestARoundWithoutItsTurnIsDamaged(t *testing.T) {
 				w.stepper = w.other(t, o)
 				log.Reset()
 				w.step(t, key)
-				const end = `done 0 {"type":"error","code":"corrupt","detail":"what is stored of the thread cannot be read"} ""`
+				const end = `done 0 {"type":"error","code":"corrupt","detail":"the stored thread cannot be read"} ""`
 				if got := w.end(t, key, receipt); got != end || !strings.Contains(log.String(), "the turn before sequence 3 has not the calls that the head says") {
 					t.Errorf("the run is %s, want %s; the log has:\n%s", got, end, &log)
 				}

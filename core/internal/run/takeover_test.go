@@ -126,7 +126,7 @@ func TestADoneCallWhoseResultIsLostDoesNotRunAgain(t *testing.T) {
 		w.misplace(t, 3, nil)
 		w.stepper = w.other(t, o)
 		w.finish(t, key, nil)
-		const end = `done 1 {"type":"error","code":"corrupt","detail":"what is stored of the thread cannot be read"} ""`
+		const end = `done 1 {"type":"error","code":"corrupt","detail":"the stored thread cannot be read"} ""`
 		if got := w.end(t, key, receipt); got != end || ran != 1 {
 			t.Errorf("the run is %s, and the tool ran %d times; want %s after one", got, ran, end)
 		}

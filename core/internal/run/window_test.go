@@ -218,9 +218,9 @@ func TestARunWhoseQuestionIsTooLongEnds(t *testing.T) {
 		end   string
 	}{
 		{"a question alone", []string{strings.Repeat("x", 4000)}, 1,
-			`done 0 {"type":"error","code":"context_overflow","detail":"the conversation is too long for the model, with all left out that can be"} ""`},
+			`done 0 {"type":"error","code":"context_overflow","detail":"the conversation is too long for the model, even without its older messages"} ""`},
 		{"a question that is too long without what was before", []string{"one", strings.Repeat("x", 4000)}, 2,
-			`done 0 {"type":"error","code":"context_overflow","detail":"the conversation is too long for the model, with all left out that can be"} ""`},
+			`done 0 {"type":"error","code":"context_overflow","detail":"the conversation is too long for the model, even without its older messages"} ""`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

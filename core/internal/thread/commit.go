@@ -207,7 +207,7 @@ func (h *Head) summarize(upTo, cut, from uint64) error {
 	}
 	switch {
 	case cut != 0 && from == h.Seq:
-		return invalid("commit: it supersedes the log from sequence %d on, without a record that says so", cut)
+		return invalid("commit: no record supersedes the log from sequence %d on", cut)
 	case cut > from:
 		return invalid("commit: it supersedes the log from sequence %d on, which ends at %d", cut, from)
 	case cut != 0 && upTo >= cut:

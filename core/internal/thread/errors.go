@@ -29,11 +29,11 @@ var (
 	// ErrClosing: the run was ended. The holder may only close it.
 	ErrClosing = core.Errorf(core.CodeClosing, "the run is ending")
 	// ErrStale: an inbox entry changed since the step read it; read again.
-	ErrStale = core.Errorf(core.CodeStale, "the input was changed or read meanwhile")
+	ErrStale = core.Errorf(core.CodeStale, "the input was changed or read in between")
 	// ErrDecided: another decision was taken for the ticket.
 	ErrDecided = core.Errorf(core.CodeDecided, "the call was already decided otherwise")
 	// ErrChild: the ticket waits for a child run, whose end alone decides it.
-	ErrChild = core.Errorf(core.CodeChild, "the call waits for a child run, and nobody else decides it")
+	ErrChild = core.Errorf(core.CodeChild, "the call waits for a child run, whose end alone decides it")
 	// ErrTooLarge: the head would be over MaxSize.
 	ErrTooLarge = core.Errorf(core.CodeTooLarge, "its open and queued work is too large")
 	// ErrSchema: a newer program wrote the head or a record that it covers; this

@@ -265,7 +265,7 @@ func TestTheSchemaOfAPayloadIsADecimalNumber(t *testing.T) {
 
 func TestASummaryThatMakesNoSenseIsNotStored(t *testing.T) {
 	b, err := (thread.Records{}).EncodeSummary(7, &thread.Summary{})
-	if b != nil || core.CodeOf(err) != core.CodeInternal || err.Error() != "encode summary: it has a text and says why there is none, or neither" {
+	if b != nil || core.CodeOf(err) != core.CodeInternal || err.Error() != "encode summary: want either a text or a reason for its absence" {
 		t.Errorf("%s, %v", b, err)
 	}
 }

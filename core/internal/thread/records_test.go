@@ -215,8 +215,8 @@ func TestASummaryThatMakesNoSense(t *testing.T) {
 		{"of more than a log has", `{"schema":1,"text":"a"}`, thread.MaxSeq + 1, "it covers sequence 1000000000000, allowed are 1 to 999999999999"},
 		{"behind itself", `{"schema":1,"text":"a","predecessor":7}`, 7, "it covers sequence 7, its predecessor 7"},
 		{"of what comes later", `{"schema":1,"text":"a","from":8}`, 7, "it covers sequence 7 and was made from 8 on"},
-		{"without a text", `{"schema":1}`, 7, "it has a text and says why there is none, or neither"},
-		{"with one and without", `{"schema":1,"text":"a","skipped":"savings"}`, 7, "it has a text and says why there is none, or neither"},
+		{"without a text", `{"schema":1}`, 7, "want either a text or a reason for its absence"},
+		{"with one and without", `{"schema":1,"text":"a","skipped":"savings"}`, 7, "want either a text or a reason for its absence"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

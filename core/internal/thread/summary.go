@@ -48,7 +48,7 @@ func (s *Summary) Check(upTo uint64) error {
 	case s.From > upTo:
 		return fmt.Errorf("it covers sequence %d and was made from %d on", upTo, s.From)
 	case (s.Text == "") == (s.Skipped == ""):
-		return fmt.Errorf("it has a text and says why there is none, or neither")
+		return fmt.Errorf("want either a text or a reason for its absence")
 	}
 	return nil
 }

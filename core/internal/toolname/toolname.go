@@ -36,7 +36,7 @@ func Parse(pattern string) (Pattern, error) {
 			part.Reset()
 		case '\\':
 			if i++; i == len(pattern) {
-				return Pattern{}, core.Errorf(core.CodeInvalid, `pattern %q ends in a single backslash, \\ stands for one`, core.Excerpt(pattern))
+				return Pattern{}, core.Errorf(core.CodeInvalid, `pattern %q ends in a single backslash, write \\ for one`, core.Excerpt(pattern))
 			}
 			part.WriteByte(pattern[i])
 		default:

@@ -82,8 +82,8 @@ func TestToolPatternsMatchWholeNames(t *testing.T) {
 func TestToolPatternsThatAreNone(t *testing.T) {
 	tests := []struct{ name, pattern, want string }{
 		{"empty", ``, `pattern is empty`},
-		{"a dangling backslash", `a\`, `pattern "a\\" ends in a single backslash, \\ stands for one`},
-		{"a dangling backslash behind a pair", `\\\`, `pattern "\\\\\\" ends in a single backslash, \\ stands for one`},
+		{"a dangling backslash", `a\`, `pattern "a\\" ends in a single backslash, write \\ for one`},
+		{"a dangling backslash behind a pair", `\\\`, `pattern "\\\\\\" ends in a single backslash, write \\ for one`},
 		{"at the limit", strings.Repeat("a", 1024), `<nil>`},
 		{"over the limit", strings.Repeat("a", 1025), `pattern has 1025 bytes, at most 1024 are allowed`},
 	}

@@ -27,7 +27,7 @@ func (p price) check(last string) error {
 	case err != nil:
 		return core.Errorf(core.CodeInvalid, "a price is from %q, want a day such as 2026-01-31", p.From)
 	case p.From <= last:
-		return core.Errorf(core.CodeInvalid, "the price from %s stands behind the one from %s", p.From, last)
+		return core.Errorf(core.CodeInvalid, "the price from %s follows the one from %s, want ascending days", p.From, last)
 	case p.Source == "":
 		return core.Errorf(core.CodeInvalid, "the price from %s names no source", p.From)
 	case p.Input < 0 || p.Output < 0 || p.CacheRead != nil && *p.CacheRead < 0 || p.CacheWrite != nil && *p.CacheWrite < 0:

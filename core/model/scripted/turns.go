@@ -160,7 +160,7 @@ func (p *played) turn(request model.Request) (t Turn, said string, err error) {
 		turns, ok = p.runs[""]
 	}
 	if !ok && len(p.runs) > 0 {
-		return t, "", refused("there is none for a run that was asked %q, but for %s", core.Excerpt(input), p.inputs())
+		return t, "", refused("no turns for a run with the input %q, want %s", core.Excerpt(input), p.inputs())
 	}
 	if request.Step > len(turns) {
 		return t, "", refused("step %d of the run has no turn, there are %d", request.Step, len(turns))

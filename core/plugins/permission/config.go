@@ -148,7 +148,7 @@ func (r Rule) checkScope(allowed map[Behavior][]core.Remember) error {
 			list = append(list, string(s))
 		}
 	}
-	return core.Errorf(core.CodeInvalid, ".scope %q is none of a rule here that says %s, allowed are %s", r.Scope, r.Behavior, strings.Join(list, ", "))
+	return core.Errorf(core.CodeInvalid, ".scope %q is invalid for a rule with behavior %s here, allowed are %s", r.Scope, r.Behavior, strings.Join(list, ", "))
 }
 
 // usedUp reports whether the rule holds for one call only.

@@ -171,7 +171,7 @@ func TestAHostStartsAndReadsWithAFullDisk(t *testing.T) {
 		t.Errorf("the thread says %q, want 4 messages", got)
 	}
 	status, body := post(t, url+"/v1/threads/t2/messages", `{"messages":[{"role":"user","content":"`+strings.Repeat("x", 900<<10)+`"}]}`)
-	if want := `{"error":"the disk takes no writes, it may be full; what is stored can be read","code":"unavailable"}`; status != http.StatusServiceUnavailable || strings.TrimSpace(body) != want {
+	if want := `{"error":"the disk takes no writes, it may be full; stored data can be read","code":"unavailable"}`; status != http.StatusServiceUnavailable || strings.TrimSpace(body) != want {
 		t.Errorf("a write: %d %s, want 503 %s", status, body, want)
 	}
 	wantHealth(t, url, "when full", http.StatusServiceUnavailable, `{"status":"unhealthy","reason":"the data file cannot be written; the log says why"}`)

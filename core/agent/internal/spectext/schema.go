@@ -78,7 +78,7 @@ func schemaOf[S any](title string, facts map[string]fact) (*jsonschema.Schema, e
 		return nil, fmt.Errorf("schema of %s: %w", title, err)
 	}
 	for path := range facts {
-		return nil, fmt.Errorf("schema of %s: %s is no field", title, path)
+		return nil, fmt.Errorf("schema of %s: %s is not a field", title, path)
 	}
 	schema.Title = title
 	return schema, nil

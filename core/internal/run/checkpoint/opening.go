@@ -98,7 +98,7 @@ func (r *Reader) FindFront(ctx context.Context, at At, c *Conversation) (*Conver
 			return nil, err
 		}
 		if after.Front = entries[0].Message; after.Front == nil {
-			return nil, fmt.Errorf("the message at %d that a turn was shown is none: %w", c.Window.Opening, store.ErrCorrupt)
+			return nil, fmt.Errorf("record %d in a turn's window is not a message: %w", c.Window.Opening, store.ErrCorrupt)
 		}
 	}
 	return &after, nil

@@ -112,7 +112,7 @@ func TestAHintIsOverWithWhereNoOtherTryHelps(t *testing.T) {
 			w := newWorld(t, m, second())
 			tt.spoil(w)
 			w.compact(t)
-			want := `level=WARN msg="no summary is made, what is older is left out instead" run=` + tt.want
+			want := `level=WARN msg="no summary made, older messages omitted" run=` + tt.want
 			if got := w.log.String(); !strings.HasPrefix(got, want) || strings.Count(got, "\n") != 1 || len(m.asked) != tt.asked {
 				t.Errorf("the model was asked %d times, want %d; logged %s\nwant %s", len(m.asked), tt.asked, got, want)
 			}

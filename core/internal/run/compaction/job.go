@@ -46,7 +46,7 @@ func (j *job) outcome(ctx context.Context, err error) error {
 
 // complain logs why there is no summary.
 func (j *job) complain(ctx context.Context, err error) {
-	j.m.o.Log.WarnContext(ctx, "no summary is made, what is older is left out instead", append([]any{
+	j.m.o.Log.WarnContext(ctx, "no summary made, older messages omitted", append([]any{
 		"tenant", j.key.Tenant, "thread", j.key.Thread, "run", j.run, "up_to", j.upTo}, env.ErrorAttrs(err)...)...)
 }
 

@@ -91,8 +91,8 @@ func TestSummariesGoThroughTheCircuit(t *testing.T) {
 		broken := fails(&model.Error{Kind: model.KindProvider})
 		m := &talker{answers: []answer{broken, broken, broken, broken, broken, broken, says("so")}}
 		w := newWorld(t, m, setting{log: conversation()})
-		const none = `level=WARN msg="no summary is made, what is older is left out instead"`
-		const circuit = `level=WARN msg="circuit of a model, in this process, behind a summary" model=m circuit=`
+		const none = `level=WARN msg="no summary made, older messages omitted"`
+		const circuit = `level=WARN msg="circuit of a model changed, after a summary" model=m circuit=`
 		for _, hint := range []struct {
 			calls int
 			log   []string

@@ -16,7 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-const skipped = `level=WARN msg="no summary is made, what is older is left out instead" run=01000000-0000-0000-0000-000000000000 up_to=2 error=`
+const skipped = `level=WARN msg="no summary made, older messages omitted" run=01000000-0000-0000-0000-000000000000 up_to=2 error=`
 
 // A reason that another try would meet again stands in the record, and in the log. The
 // conversation costs 1,016 tokens, and a summary must save 0.3 of them unless the agent

@@ -193,7 +193,7 @@ func (c *call) Stopped() bool { return c.stop != "" }
 // Circuit implements inference.Listener.
 func (c *call) Circuit(ctx context.Context, state breaker.CircuitState, _ time.Duration) {
 	if state != breaker.CircuitHalfOpen {
-		c.j.m.o.Log.WarnContext(ctx, "circuit of a model, in this process, behind a summary", "model", c.j.model.ID, "circuit", state)
+		c.j.m.o.Log.WarnContext(ctx, "circuit of a model changed, after a summary", "model", c.j.model.ID, "circuit", state)
 	}
 }
 

@@ -175,7 +175,7 @@ func (t *Turn) turnTo(ctx context.Context, next *registry.BoundModel, reason mod
 	c.switches++
 	t.model = next
 	t.step.Prompt.Use(next) // which has kept nothing of the request's beginning
-	t.step.Claim.Warn(ctx, "run goes on with another model of its pool", "pool", c.id, "from", from.ID, "to", next.ID, "reason", reason, "failed", t.failed, "switches", c.switches)
+	t.step.Claim.Warn(ctx, "run switches to another model of its pool", "pool", c.id, "from", from.ID, "to", next.ID, "reason", reason, "failed", t.failed, "switches", c.switches)
 	t.step.Events.Emit(core.Event{Type: core.EventModelSwitch, From: from.ID, Model: next.ID, Reason: string(reason), Failed: int(t.failed)})
 }
 

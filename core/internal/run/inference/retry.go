@@ -52,7 +52,7 @@ func (t *Turn) callFailed(ctx context.Context, err error) error {
 	t.failed++ // counted before anything else: the nack has it on every further way of the step
 	kind, asked := Classify(err)
 	if Passing(err) && t.speech.whole() {
-		t.step.Claim.Warn(ctx, "model call failed behind a whole turn, which stands", "kind", kind, "failed", t.failed, "error", err)
+		t.step.Claim.Warn(ctx, "model call failed after a complete turn", "kind", kind, "failed", t.failed, "error", err)
 		return t.cutPieces(ctx)
 	}
 	leaves := !t.speech.whole() && t.switches(err, kind, asked)
@@ -111,7 +111,7 @@ func (t *Turn) goElsewhere(ctx context.Context, next *registry.BoundModel, kind 
 // permanently and no other remains.
 func (t *Turn) goBack(ctx context.Context, back *leftMember, kind model.ErrorKind, err error) error {
 	wait := max(t.env().Jitter(Pause(t.step.Agent.Spec.Retry, back.kind, t.failed)), back.asked, t.step.Circuits.Wait(back.member, back.member.Name))
-	t.step.Claim.Warn(ctx, "model call failed for good, and a member of the pool that was left is asked again", "kind", kind, "member", back.member.ID, "wait", wait, "failed", t.failed, "error", err)
+	t.step.Claim.Warn(ctx, "model call failed permanently, earlier pool member retried", "kind", kind, "member", back.member.ID, "wait", wait, "failed", t.failed, "error", err)
 	t.step.Events.Emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Wait: wait.Milliseconds(), Reason: string(kind)})
 	if !t.stays(wait) {
 		return &RetryError{wait, t.gone(err, kind)}

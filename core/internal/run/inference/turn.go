@@ -285,7 +285,7 @@ func (t *Turn) atLimit() bool {
 func (t *Turn) extend(ctx context.Context) error {
 	t.continued++
 	t.speech.stop, t.broken = "", false
-	t.step.Claim.Warn(ctx, "the turn has reached the limit of tokens, and goes on", "continuation", t.continued)
+	t.step.Claim.Warn(ctx, "turn reached the token limit, continued", "continuation", t.continued)
 	return t.cutPieces(ctx)
 }
 
@@ -345,7 +345,7 @@ func (l listener) Stopped() bool { return l.t.speech.stop != "" }
 // calls. It is this process's: another one may call the model.
 func (l listener) Circuit(ctx context.Context, state breaker.CircuitState, wait time.Duration) {
 	t := l.t
-	t.step.Claim.Warn(ctx, "circuit of a model, in this process", "model", t.member.ID, "circuit", state, "wait", wait)
+	t.step.Claim.Warn(ctx, "circuit of a model changed", "model", t.member.ID, "circuit", state, "wait", wait)
 	t.step.Events.Emit(core.Event{Type: core.EventModelCircuit, Model: t.member.ID, Status: string(state), Wait: wait.Milliseconds()})
 }
 

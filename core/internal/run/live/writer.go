@@ -260,7 +260,7 @@ func (w *Writer) cutNext() error {
 		e := chunkEvent{Event: p.event}
 		e.Delta = string(w.texts[p.begin : p.begin+p.delta])
 		if !utf8.ValidString(e.Delta) { // JSON would make something else of it
-			return core.Errorf(core.CodeInvalid, "a piece of %s is no UTF-8", e.Type)
+			return core.Errorf(core.CodeInvalid, "a piece of %s is not UTF-8", e.Type)
 		}
 		if p.at.Kind != 0 {
 			e.At = p.at.String()[len(w.attempt.before()):]
