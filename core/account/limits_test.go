@@ -42,7 +42,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"default":{"runs_a_day":-1}}`:            "limits: default: runs_a_day is -1, allowed: a number from 0 (no limit) on",
 		`{"default":{"tokens_a_day":-1}}`:          "limits: default: tokens_a_day is -1, allowed: a number from 0 (no limit) on",
 		`{"default":{"spend_a_day_usd":-1}}`:       "limits: default: spend_a_day_usd is -1, allowed: dollars from 0 (no limit) on",
-		`{"default":{"spend_a_day_usd":"1"}}`:      `default.spend_a_day_usd: "\"1\"" is no amount of dollars`,
+		`{"default":{"spend_a_day_usd":"1"}}`:      `default.spend_a_day_usd: "\"1\"" is not an amount of dollars`,
 		`{"default":{"spend_a_day_usd":null}}`:     "default.spend_a_day_usd is null, want a number",
 		`{"tenants":null}`:                         "tenants is null, want an object",
 		`{"default":{"concurrent_runs":65}}`:       "limits: default: concurrent_runs is 65, allowed: 0 (the default) to 64",

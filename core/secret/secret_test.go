@@ -61,7 +61,7 @@ func TestASecretIsReadFromAString(t *testing.T) {
 		{"nothing", `""`, "", ""},
 		{"null", `null`, "", ""},
 		{"a number", `12345`, "", "a secret is a string"},
-		{"what it shows itself as", `"***"`, "", "*** stands for a secret and is none"},
+		{"what it shows itself as", `"***"`, "", "*** replaces a redacted secret and is not one"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

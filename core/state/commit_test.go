@@ -204,8 +204,8 @@ func TestCommitRefusesTheWholeBatch(t *testing.T) {
 		{"a key that is not registered", []state.Mutation{mutation("total", "1"), {Key: "nobody"}}, `committing state: unknown state key "nobody"`, stateerror.ErrUnknownKey, core.CodeInternal},
 		{"an update of another type", []state.Mutation{mutation("total", `"x"`)}, `committing state: decoding the update of state key "total": json: cannot unmarshal string into Go value of type int`, nil, core.CodeCorrupt},
 		{"an element of another type", []state.Mutation{mutation("names", `1`)}, `committing state: decoding the update of state key "names": json: cannot unmarshal number into Go value of type string`, nil, core.CodeCorrupt},
-		{"a value that is no list any more", []state.Mutation{mutation("names", `"x"`)}, `committing state: decoding the value of state key "names": it is no list`, nil, core.CodeCorrupt},
-		{"a value that is no object any more", []state.Mutation{mutation("seen", `{"a":1}`)}, `committing state: decoding the value of state key "seen": it is no object`, nil, core.CodeCorrupt},
+		{"a value that is no list any more", []state.Mutation{mutation("names", `"x"`)}, `committing state: decoding the value of state key "names": it is not a list`, nil, core.CodeCorrupt},
+		{"a value that is no object any more", []state.Mutation{mutation("seen", `{"a":1}`)}, `committing state: decoding the value of state key "seen": it is not an object`, nil, core.CodeCorrupt},
 		{"a key of the call without one", []state.Mutation{mutation("note", `"x"`)}, `committing state: state key "note" belongs to one tool call: the snapshot is bound to no tool call`, nil, core.CodeInternal},
 		{"a panic of Apply", []state.Mutation{mutation("total", "1"), mutation("bomb", "1")}, `committing state: applying an update of state key "bomb": panic: boom`, nil, core.CodeInternal},
 	}

@@ -76,7 +76,7 @@ func ExampleDocument() {
 	// add /run/plan {"done":0,"tasks":["boxes","van"],"title":"Move to another house"}
 	// add /run/plan/tasks/1 "keys"
 	// replace /run/plan/done 1
-	// committing state: edit 0 of state key "plan": increment at "/title": wrong type: a text is no number
+	// committing state: edit 0 of state key "plan": increment at "/title": wrong type: a text is not a number
 	// [boxes keys van] 1 <nil>
 }
 

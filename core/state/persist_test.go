@@ -25,7 +25,7 @@ func TestExportHasTheStoredValuesOfAScope(t *testing.T) {
 	}{
 		{state.ScopeRun, `{"revision":6,"extensions":{"gone":{"a":2,"z":1},"names":["<b>"]}}`, "<nil>"},
 		{state.ScopeThread, `{"revision":6,"extensions":{"total":5}}`, "<nil>"},
-		{state.ScopeCall, ``, "exporting state: values of call have no form of their own"},
+		{state.ScopeCall, ``, "exporting state: values of call cannot be exported"},
 	}
 	for _, test := range tests {
 		t.Run(test.scope.String(), func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestImportIsStrict(t *testing.T) {
 		{"a list of extensions", `{"revision":7,"extensions":[]}`, state.ScopeThread, true, nil, `importing state: decoding it: extensions is a list, want an object`, core.CodeInvalid},
 		{"something behind it", `{"revision":7,"extensions":{}} {}`, state.ScopeThread, true, nil, `importing state: decoding it: value is not JSON at byte 32: invalid character '{' after top-level value`, core.CodeInvalid},
 		{"half of it", `{"revision":7,"exten`, state.ScopeThread, true, nil, `importing state: decoding it: value is not JSON at byte 21: unexpected end of JSON input`, core.CodeInvalid},
-		{"values of a call", `{"revision":7,"extensions":{}}`, state.ScopeCall, true, nil, `importing state: values of call have no form of their own`, core.CodeInvalid},
+		{"values of a call", `{"revision":7,"extensions":{}}`, state.ScopeCall, true, nil, `importing state: values of call cannot be exported`, core.CodeInvalid},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -83,7 +83,7 @@ func TestAValueOfAHandmadeMutationThatDoesNotDecodeIsCorrupt(t *testing.T) {
 func TestAnUpdateOfADamagedListIsCorrupt(t *testing.T) {
 	for _, damaged := range []string{`["a"`, `{"a":1}`, `"a]`} {
 		_, _, err := registry(t).Commit(given(t, 1, map[string]string{"/run/names": damaged}), names.Update("b").Batch)
-		if diff := cmp.Diff(`committing state: decoding the value of state key "names": it is no list`, fmt.Sprint(err)); diff != "" || core.CodeOf(err) != core.CodeCorrupt {
+		if diff := cmp.Diff(`committing state: decoding the value of state key "names": it is not a list`, fmt.Sprint(err)); diff != "" || core.CodeOf(err) != core.CodeCorrupt {
 			t.Errorf("%s: %s", damaged, diff)
 		}
 	}

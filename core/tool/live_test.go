@@ -63,7 +63,7 @@ func TestWhatAToolShowsOfItsWork(t *testing.T) {
 		{"a kind that is no name", func(c tool.Call) { c.Activity("a plan", 1) }, nil,
 			"activity: kind of the activity \"a plan\" has the character ' ', allowed are A-Z a-z 0-9 . _ : -"},
 		{"content that JSON cannot express", func(c tool.Call) { c.Activity("plan", func() {}) }, nil, "activity: json: unsupported type: func()"},
-		{"content that is no text", func(c tool.Call) { c.Activity("plan", json.RawMessage("\"\xff\"")) }, nil, "activity: the JSON has bytes that are no text"},
+		{"content that is no text", func(c tool.Call) { c.Activity("plan", json.RawMessage("\"\xff\"")) }, nil, "activity: the JSON is not valid UTF-8"},
 		{"a change of what was not shown", func(c tool.Call) { c.ActivityPatch("plan", tool.PatchOperation{Op: "remove"}) }, nil,
 			`patch of the activity "plan", which was not shown`},
 		{"an operation that does not exist", func(c tool.Call) { c.Activity("plan", 1); c.ActivityPatch("plan", tool.PatchOperation{Op: "move"}) },

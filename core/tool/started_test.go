@@ -38,7 +38,7 @@ func TestACallStartsAChild(t *testing.T) {
 		"without a thread":        {child: tool.Child{Agent: "poet"}},
 		"with a name":             {child: tool.Child{Agent: "poet", Name: "first"}},
 		"with none that may be":   {child: tool.Child{Agent: "poet", Name: "a#b"}, code: core.CodeInvalid, text: `child: name "a#b" has the character '#', allowed are A-Z a-z 0-9 . _ : -`},
-		"on the call's thread":    {child: tool.Child{Agent: "poet", Thread: "t"}, code: core.CodeInvalid, text: `child: its thread "t" is that of the call, behind which it would wait`},
+		"on the call's thread":    {child: tool.Child{Agent: "poet", Thread: "t"}, code: core.CodeInvalid, text: `child: thread "t" is that of the call, for whose end it would wait`},
 		"where no run is started": {child: tool.Child{Agent: "poet"}, none: true, code: core.CodeUnsupported, text: "tool delegate cannot start a run here"},
 	} {
 		n := &nursery{}

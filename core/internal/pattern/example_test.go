@@ -30,7 +30,7 @@ func ExampleParse() {
 	}
 	// Output:
 	// Edit(file_path ~ "src/*", mode = "x") <nil>
-	// pattern "Edit(file_path = src)" at byte 17: 's' behind =, want a value in quotes; a glob of the primary argument that begins so is written with [=]
+	// pattern "Edit(file_path = src)" at byte 17: 's' after =, want a value in quotes; write a glob of the primary argument that starts so with [=]
 	// Edit(file_path =
 }
 

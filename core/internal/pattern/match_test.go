@@ -160,7 +160,7 @@ func TestOneCondition(t *testing.T) {
 		`pattern "x[" at byte 1: [ starts a class without a closing ], write [[] for the character`: func() (pattern.Condition, error) {
 			return pattern.NewCondition("a", pattern.Op{Kind: pattern.Glob}, "x[")
 		},
-		`pattern "x" at byte 0: kind 0 is none, want exact, glob or regex`: func() (pattern.Condition, error) {
+		`pattern "x" at byte 0: unknown kind 0, want exact, glob or regex`: func() (pattern.Condition, error) {
 			return pattern.NewCondition("a", pattern.Op{}, "x")
 		},
 	} {

@@ -137,8 +137,8 @@ func TestMistakesInAFileAreNamed(t *testing.T) {
 		{price(`"from":"2026-01-01","source":"s","input":1,"output":-1`), "is below zero"},
 		{price(`"from":"2026-01-01","source":"s","input":1,"output":1,"cache_read":-1`), "is below zero"},
 		{price(`"from":"2026-01-01","source":"s","input":1,"output":1,"cache_write":-1`), "is below zero"},
-		{price(`"from":"2026-01-01","source":"s","output":1,"input":"1"`), `models[0].prices[0].input: "\"1\"" is no amount of dollars`},
-		{price(`"from":"2026-01-02","input":1,"output":1,"source":"s"},{"from":"2026-01-02","input":1,"output":1,"source":"s"`), "m: the price from 2026-01-02 stands behind the one from 2026-01-02"},
+		{price(`"from":"2026-01-01","source":"s","output":1,"input":"1"`), `models[0].prices[0].input: "\"1\"" is not an amount of dollars`},
+		{price(`"from":"2026-01-02","input":1,"output":1,"source":"s"},{"from":"2026-01-02","input":1,"output":1,"source":"s"`), "m: the price from 2026-01-02 follows the one from 2026-01-02"},
 	}
 	for _, test := range tests {
 		_, err := new(catalog.Catalog).With([]byte(test.file))

@@ -133,7 +133,7 @@ func TestRunsHaveTheTurnsOfTheirFirstInput(t *testing.T) {
 		{"behind a summary", some, 2, []core.Message{core.UserMessage("...").WithID("summary.9"), input(2, "soup?")}, "text soup 2"},
 		{"with a note of the runtime", some, 2, []core.Message{input(2, "soup?"), called, repair}, "text soup 2"},
 		{"too many", some, 2, []core.Message{input(1, "bread?")}, "error scripted turns: step 2 of the run has no turn, there are 1"},
-		{"none", some, 1, []core.Message{input(1, "wine?")}, `error scripted turns: there is none for a run that was asked "wine?", but for "bread?", "soup?"`},
+		{"none", some, 1, []core.Message{input(1, "wine?")}, `error scripted turns: no turns for a run with the input "wine?", want "bread?", "soup?"`},
 		{"of all others", all, 2, []core.Message{input(1, "wine?")}, "text other 2"},
 		{"not of all others", all, 1, []core.Message{input(1, "bread?")}, "text bread 1"},
 		{"no turns", scripted.Turns(), 1, []core.Message{input(1, "wine?")}, "error scripted turns: step 1 of the run has no turn, there are 0"},

@@ -153,8 +153,8 @@ func TestBadSections(t *testing.T) {
 		`{"rules":[{"tool":7,"behavior":"ask"}]}`:                                          `rules[0].tool is 7, want a string`,
 		`{"rules":["a"]}`: `rules[0] is "a", want an object`,
 		`{"rules":[{"tool":"a","behavior":"allow","scope":"ever"}]}`:                 `rules[0].scope is "ever", allowed are once, run, thread, project`,
-		`{"rules":[{"tool":"a","behavior":"allow","scope":"run"}]}`:                  `rules[0].scope "run" is none of a rule here that says allow, allowed are project, once`,
-		`{"rules":[{"tool":"a","behavior":"deny","scope":"once"}]}`:                  `rules[0].scope "once" is none of a rule here that says deny, allowed are project`,
+		`{"rules":[{"tool":"a","behavior":"allow","scope":"run"}]}`:                  `rules[0].scope "run" is invalid for a rule with behavior allow here, allowed are project, once`,
+		`{"rules":[{"tool":"a","behavior":"deny","scope":"once"}]}`:                  `rules[0].scope "once" is invalid for a rule with behavior deny here, allowed are project`,
 		`{"rules":[{"tool":"` + strings.Repeat("a", 1025) + `","behavior":"deny"}]}`: `rules[0].tool: pattern "aaaa`,
 	} {
 		_, err := permission.Decode([]byte(section))

@@ -53,7 +53,7 @@ func TestModelsPoolsAndProvidersAreDecodedStrictly(t *testing.T) {
 		{"a provider", provider, `{"id":"p","adapter":"openai","base_url":"https://x.example/v1","api_key":"sk","api_key_env":"KEY","timeout_ms":900000,"options":{"a": 1}}`,
 			agent.ProviderSpec{ID: "p", Adapter: "openai", BaseURL: "https://x.example/v1", APIKey: secret.New("sk"), APIKeyEnv: "KEY", TimeoutMS: 900000, Options: json.RawMessage(`{"a":1}`)}},
 		{"a provider without adapter", provider, `{"id":"p"}`, `provider "p": adapter is empty`},
-		{"a key that was read back", provider, `{"id":"p","adapter":"a","api_key":"***"}`, `provider spec: api_key: *** stands for a secret and is none`},
+		{"a key that was read back", provider, `{"id":"p","adapter":"a","api_key":"***"}`, `provider spec: api_key: *** replaces a redacted secret and is not one`},
 		{"a key that is a number", provider, `{"id":"p","adapter":"a","api_key":123456}`, `provider spec: api_key: a secret is a string`},
 		{"too long a call", provider, `{"id":"p","adapter":"a","timeout_ms":900001}`, `provider "p": timeout_ms is 900001, allowed are 0 (no limit but the adapter's) to 900000`},
 		{"options that are a list", provider, `{"id":"p","adapter":"a","options":[]}`, `provider "p": options is [], want an object`},

@@ -136,7 +136,7 @@ func TestDecodeSpecRefuses(t *testing.T) {
 		{"no such mode", `{"id":"a","model":"m","execution_mode":"parallel"}`, `agent "a": execution_mode is "parallel", allowed are "sequential", "parallel_batch_approval" and "parallel_streaming"`},
 		{"a negative window", `{"id":"a","model":"m","context":{"max_context_tokens":-1}}`, `agent "a": context.max_context_tokens is -1, want 0 or more`},
 		{"more output than window", `{"id":"a","model":"m","context":{"max_context_tokens":16383}}`, `agent "a": context.max_output_tokens is 16384, more than the 16383 of max_context_tokens`},
-		{"a threshold that is never reached", `{"id":"a","model":"m","context":{"autocompact_threshold":183617}}`, `agent "a": context.autocompact_threshold is 183617, of max_context_tokens only 183616 are left beside max_output_tokens`},
+		{"a threshold that is never reached", `{"id":"a","model":"m","context":{"autocompact_threshold":183617}}`, `agent "a": context.autocompact_threshold is 183617, want at most 183616: max_context_tokens less max_output_tokens`},
 		{"no such kind of compaction", `{"id":"a","model":"m","context":{"compaction":"now"}}`, `agent "a": context.compaction is "now", allowed are "off", "background" and "inline"`},
 		{"compaction without a threshold", `{"id":"a","model":"m","context":{"compaction":"inline"}}`, `agent "a": context.compaction is "inline" without an autocompact_threshold: nothing would ever be compacted`},
 		{"a ratio above one", `{"id":"a","model":"m","context":{"min_savings_ratio":1.1}}`, `agent "a": context.min_savings_ratio is 1.1, want 0 to 1`},
