@@ -207,8 +207,8 @@ func TestAnAudienceThatIsGone(t *testing.T) {
 	}{
 		"run_finish":     {core.EventRunFinish, 0, errOver, "the stream is over", true},
 		"run_yield":      {core.EventRunYield, 0, errOver, "the stream is over", false},
-		"a listener":     {core.EventStepStart, 1, no, "nobody listens: no", false},
-		"the last event": {core.EventRunFinish, 1, no, "nobody listens: no", false},
+		"a listener":     {core.EventStepStart, 1, no, "the listener is gone: no", false},
+		"the last event": {core.EventRunFinish, 1, no, "the listener is gone: no", false},
 	} {
 		h := &hearer{failed: no, at: test.at}
 		a := newAudience(env.System(), h)

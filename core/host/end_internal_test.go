@@ -405,7 +405,7 @@ func TestACallThatIsGivenUpHasTheIdsOfItsRun(t *testing.T) {
 		s.User, s.Messages = "ann", []core.Message{core.UserMessage("slow: 600")}
 		began := time.Now()
 		got, err := r.Play(ctx, s, nil, nil)
-		if want := "run " + got.Run.ID.String() + " goes on in the queue: context deadline exceeded"; !errors.Is(err, context.DeadlineExceeded) || err.Error() != want {
+		if want := "run " + got.Run.ID.String() + " continues in the queue: context deadline exceeded"; !errors.Is(err, context.DeadlineExceeded) || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
 		if got.Run.ID.IsZero() || got.Run.ThreadID != "t" || got.Thread != "t" || got.Run.Status != "" || len(got.Messages) > 0 || r.Stats().Working != 0 {

@@ -158,7 +158,7 @@ func TestARunOfABuiltRuntimeOutlivesItsCall(t *testing.T) {
 		{"Run", func(ctx context.Context, r *host.Host) (core.ID, string) {
 			result, err := r.Play(ctx, submission("t1", "slow: 50"), nil, nil)
 			return result.Run.ID, fmt.Sprint(err)
-		}, " goes on in the queue: context deadline exceeded"},
+		}, " continues in the queue: context deadline exceeded"},
 		{"Events", func(ctx context.Context, r *host.Host) (run core.ID, said string) {
 			for e := range r.EventsOf(ctx, submission("t1", "slow: 50")) {
 				if e.Type == core.EventRunStart {

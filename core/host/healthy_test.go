@@ -15,7 +15,7 @@ func TestSixteenToolsLeftBehindMakeAProcessUnhealthy(t *testing.T) {
 			t.Errorf("with %d tools left behind: %v", n, err)
 		}
 	}
-	want := "16 tools do not end when they are told to, and still run; fewer than 16 are allowed"
+	want := "16 abandoned tools still run, want fewer than 16"
 	if err := healthy(16); core.CodeOf(err) != core.CodeUnavailable || err.Error() != want {
 		t.Errorf("with 16 tools left behind: %v, want unavailable: %s", err, want)
 	}

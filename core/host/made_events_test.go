@@ -97,13 +97,13 @@ func TestAResultThatIsMissing(t *testing.T) {
 	}{
 		"all are there":      {[]thread.CallStatus{done, running, done}, map[uint64]string{2: "b2", 4: "b4"}, ""},
 		"none counts":        {[]thread.CallStatus{running, running}, map[uint64]string{2: "b2"}, ""},
-		"the first":          {[]thread.CallStatus{done, running, done}, map[uint64]string{4: "b4"}, "log of local/t1 has no result at 2, the head says that call 0 is done"},
-		"the last":           {[]thread.CallStatus{done, running, done}, map[uint64]string{2: "b2"}, "log of local/t1 has no result at 4, the head says that call 2 is done"},
-		"the only one":       {[]thread.CallStatus{running, done}, nil, "log of local/t1 has no result at 3, the head says that call 1 is done"},
-		"another record":     {[]thread.CallStatus{done, running}, map[uint64]string{2: ""}, "log of local/t1 has no result at 2, the head says that call 0 is done"},
-		"no message":         {[]thread.CallStatus{done, running}, map[uint64]string{2: "-"}, "log of local/t1 has no result at 2, the head says that call 0 is done"},
+		"the first":          {[]thread.CallStatus{done, running, done}, map[uint64]string{4: "b4"}, "log of local/t1 has no result at 2, but call 0 is done in the head"},
+		"the last":           {[]thread.CallStatus{done, running, done}, map[uint64]string{2: "b2"}, "log of local/t1 has no result at 4, but call 2 is done in the head"},
+		"the only one":       {[]thread.CallStatus{running, done}, nil, "log of local/t1 has no result at 3, but call 1 is done in the head"},
+		"another record":     {[]thread.CallStatus{done, running}, map[uint64]string{2: ""}, "log of local/t1 has no result at 2, but call 0 is done in the head"},
+		"no message":         {[]thread.CallStatus{done, running}, map[uint64]string{2: "-"}, "log of local/t1 has no result at 2, but call 0 is done in the head"},
 		"a later round's":    {[]thread.CallStatus{running, done}, map[uint64]string{3: "b3", 4: "b4"}, ""},
-		"one beside it only": {[]thread.CallStatus{done, running}, map[uint64]string{3: "b3"}, "log of local/t1 has no result at 2, the head says that call 0 is done"},
+		"one beside it only": {[]thread.CallStatus{done, running}, map[uint64]string{3: "b3"}, "log of local/t1 has no result at 2, but call 0 is done in the head"},
 	} {
 		m := newMade(t)
 		m.log('b', thread.Entry{Step: 1, Message: message("b1", core.RoleAssistant, 1)})

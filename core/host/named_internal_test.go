@@ -109,7 +109,7 @@ func TestWhatMetadataMayBe(t *testing.T) {
 		{`{"a":1}`, `null`, "", ""},
 		{`{"a":1}`, `{`, "", "metadata is not JSON: unexpected EOF"},
 		{`{"a":1}`, `tru`, "", "metadata is not JSON: unexpected EOF"},
-		{`{"a":1}`, `{} {}`, "", "metadata is not JSON: it goes on behind its value"},
+		{`{"a":1}`, `{} {}`, "", "metadata is not JSON: unexpected data after the value"},
 		{`{"a":1}`, `[]`, "", "metadata must be an object, or null"},
 		{`{`, `{"a":1}`, "", "stored metadata is not JSON: unexpected EOF"},
 	} {

@@ -141,7 +141,7 @@ func TestARunOnAStoreOutlivesItsCall(t *testing.T) {
 				defer cancel()
 				start := time.Now()
 				given, err := a.Play(ctx, submission("t1", "slow: 20"), nil, nil)
-				want := "run " + given.Run.ID.String() + " goes on in the queue: context deadline exceeded"
+				want := "run " + given.Run.ID.String() + " continues in the queue: context deadline exceeded"
 				if fmt.Sprint(err) != want || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 250*time.Millisecond {
 					t.Fatalf("%v after %s, want %s", err, time.Since(start), want)
 				}

@@ -403,7 +403,7 @@ func TestASlotThatCannotBeReleasedIsNoError(t *testing.T) {
 				if err != nil || r.RunID != w.head(t).Run.ID || len(w.slots(t)) != want {
 					t.Errorf("submit: %+v, %v with the slots %v; want %d", r, err, w.slots(t), want)
 				}
-				if strings.Contains(log.String(), "slot is not given back") != (down != nil) {
+				if strings.Contains(log.String(), "slot not released") != (down != nil) {
 					t.Errorf("the log says %q", &log)
 				}
 			})

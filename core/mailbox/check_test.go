@@ -46,7 +46,7 @@ func TestSubmissionsAreChecked(t *testing.T) {
 		{"a bad id", with(func(s *mailbox.Submission) { s.Messages[0].ID = "a#b" }), `messages[0]: id "a#b" has the character '#', allowed are A-Z a-z 0-9 . _ : -`},
 		{"a blank text beside a text", content(core.Block{Type: core.BlockText, Text: "a"}, core.Block{Type: core.BlockText, Text: " "}), ""},
 		{"a file alone", content(file), ""},
-		{"a file without a type", content(core.Block{Type: core.BlockFile, Data: []byte("x")}), `messages[0].content[0]: media type "" is none, want one such as image/png`},
+		{"a file without a type", content(core.Block{Type: core.BlockFile, Data: []byte("x")}), `messages[0].content[0]: invalid media type "", want one such as image/png`},
 		{"a file beside a blank text", content(core.Block{Type: core.BlockText}, file), ""},
 		{"thinking", content(core.Block{Type: "thinking", Text: "a"}), `messages[0].content[0]: type "thinking", allowed are text and file`},
 		{"the largest request", with(func(s *mailbox.Submission) {

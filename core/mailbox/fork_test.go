@@ -143,7 +143,7 @@ func TestAForkIsRefused(t *testing.T) {
 		want   string
 	}{
 		{"no message of the thread", nothing, forking("m9"), core.CodeNotFound, `thread t1: message "m9": not found`},
-		{"a withdrawn message", nothing, forking("m2"), core.CodeSuperseded, `thread t1: message "m2": it was taken back before`},
+		{"a withdrawn message", nothing, forking("m2"), core.CodeSuperseded, `thread t1: message "m2": it was withdrawn before`},
 		{"a call without a result", nothing, forking("a4"), core.CodeConflict, `thread t1: message "a4": tool calls of its turn have no results yet`},
 		{"no message", nothing, forking(""), core.CodeInvalid, "message to fork at is empty"},
 		{"no name", nothing, change("m1", func(f *mailbox.Forking) { f.To = "" }), core.CodeInvalid, "thread id of the fork is empty"},

@@ -55,7 +55,7 @@ func TestInternalInputOnlyQueues(t *testing.T) {
 		{mailbox.ModeInterrupt, core.OriginInternal, `mode "interrupt" of internal input, allowed is queue`},
 		{mailbox.ModeSteer, core.OriginInternal, `mode "steer" of internal input, allowed is queue`},
 		{mailbox.ModeReject, core.OriginInternal, `mode "reject" of internal input, allowed is queue`},
-		{"", "cron", `origin "cron" is unknown, allowed are none (a user) and internal`},
+		{"", "cron", `unknown origin "cron", allowed are an empty one (a user) and internal`},
 		{mailbox.ModeSteer, core.OriginUser, ""},
 	}
 	for _, tt := range tests {

@@ -191,7 +191,7 @@ func TestBadListQueriesAreRefused(t *testing.T) {
 		"limit 201, allowed are 1 to 200": {Limit: 201},
 		"limit -1, allowed are 1 to 200":  {Limit: -1},
 		`status "done" is unknown, allowed are queued, claimed, acked, cancelled, superseded, dead_letter`: {Status: "done"},
-		`cursor "M#1" is none of a page`: {After: "M#1"},
+		`cursor "M#1" is not from a page`: {After: "M#1"},
 	} {
 		if _, err := w.List(t.Context(), key, thread.Head{}, q); core.CodeOf(err) != core.CodeInvalid || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)

@@ -78,7 +78,7 @@ func TestAnnouncementWithoutAPublisher(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "no publisher is configured") {
+		if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "no publisher configured") {
 			t.Errorf("the log says %s", log.String())
 		}
 	})

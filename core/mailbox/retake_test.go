@@ -177,8 +177,8 @@ func TestARetakeIsRefused(t *testing.T) {
 		{"steered input", nothing, retaking("steered"), core.CodeConflict, `thread t1: message "steered"` + underWay},
 		{"the answer to steered input", nothing, retaking("a3"), core.CodeConflict, `thread t1: message "a3"` + underWay},
 		{"an answer that is to be replaced", nothing, retaking("a2", "x"), core.CodeInvalid, `thread t1: message "a2" is not a person's: it can be said again, but not replaced`},
-		{"a withdrawn message", withdrawn, retaking("two"), core.CodeSuperseded, `thread t1: message "two" was taken back before`},
-		{"a withdrawn answer", withdrawn, keyedRetake("a2"), core.CodeSuperseded, `thread t1: message "a2" was taken back before`},
+		{"a withdrawn message", withdrawn, retaking("two"), core.CodeSuperseded, `thread t1: message "two" was withdrawn before`},
+		{"a withdrawn answer", withdrawn, keyedRetake("a2"), core.CodeSuperseded, `thread t1: message "a2" was withdrawn before`},
 		{"queued input", queued(""), retaking("unread"), core.CodeConflict, unread},
 		{"input in an inbox", queued(mailbox.ModeSteer), retaking("unread"), core.CodeConflict, unread},
 		{"an unknown agent", func(t *testing.T, w *world) { w.loses(recordname.Run(runTwo)) }, retaking("two"), core.CodeInvalid,
@@ -192,7 +192,7 @@ func TestARetakeIsRefused(t *testing.T) {
 			"mode steer takes nothing back, allowed are queue, interrupt, reject"},
 		{"two keys", nothing, change(keyedRetake("two"), func(s *mailbox.Submission) { s.Key.Value = "k" }), core.CodeInvalid,
 			"a submission is keyed by its Key or by the input that it withdraws, not both"},
-		{"no name", nothing, retaking(""), core.CodeInvalid, "message to take back to is empty"},
+		{"no name", nothing, retaking(""), core.CodeInvalid, "message to retake is empty"},
 		{"a blank replacement", nothing, retaking("two", " "), core.CodeInvalid, "messages[0].content has no text and no file"},
 		{"no replacement", nothing, change(retaking("two"), func(s *mailbox.Submission) { s.Messages = []core.Message{} }), core.CodeInvalid, "messages are empty, at least one is required"},
 	}
@@ -216,7 +216,7 @@ func TestARetakeIsRefused(t *testing.T) {
 func TestAWithdrawnMessageThatStandsAloneIsRefused(t *testing.T) {
 	w := forkable(t)
 	_, err := w.Submit(t.Context(), retaking("m2"))
-	if core.CodeOf(err) != core.CodeSuperseded || fmt.Sprint(err) != `thread t1: message "m2" was taken back before` {
+	if core.CodeOf(err) != core.CodeSuperseded || fmt.Sprint(err) != `thread t1: message "m2" was withdrawn before` {
 		t.Errorf("%v of code %s, want superseded", err, core.CodeOf(err))
 	}
 }

@@ -373,7 +373,7 @@ func TestSlotsThatCannotBeReleasedAreALineInTheLog(t *testing.T) {
 			if _, err := w.Cancel(t.Context(), key, second.RunID); err != nil {
 				t.Fatal(err)
 			}
-			if failed, want := strings.Contains(log.String(), "slots are not given back"), down != nil; failed != want || strings.Count(log.String(), "\n") > 1 {
+			if failed, want := strings.Contains(log.String(), "slots not released"), down != nil; failed != want || strings.Count(log.String(), "\n") > 1 {
 				t.Errorf("the log says %q", &log)
 			}
 		})

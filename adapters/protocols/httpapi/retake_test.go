@@ -46,8 +46,8 @@ func TestWhatSaysTwoThingsAtOnceIsRefused(t *testing.T) {
 		{`{"replace_message":"m1"}`, `messages is required: the replacement for the message that replace_message names`},
 		{`{"replace_message":"m1","messages":[]}`, `messages are empty, at least one is required`},
 		{`{"regenerate_from":7}`, `regenerate_from is 7, want a string`},
-		{`{"regenerate_from":""}`, `message to take back to is empty`},
-		{`{"regenerate_from":"a#b"}`, `message to take back to \"a#b\" has the character '#', allowed are A-Z a-z 0-9 . _ : -`},
+		{`{"regenerate_from":""}`, `message to retake is empty`},
+		{`{"regenerate_from":"a#b"}`, `message to retake \"a#b\" has the character '#', allowed are A-Z a-z 0-9 . _ : -`},
 		{`{"regenerate_from":"m1","mode":"steer"}`, `mode steer takes nothing back, allowed are queue, interrupt, reject`},
 	}
 	for _, test := range tests {
@@ -87,7 +87,7 @@ func TestAMessageIsSaidAgainOverHTTP(t *testing.T) {
 		t.Errorf("the thread has %v after another was said", got)
 	}
 	check(t, do(r, "POST", "/v1/threads/t1/messages", `{"regenerate_from":"`+message+`"}`), 409,
-		`{"error":"thread t1: message \"`+message+`\" was taken back before","code":"superseded"}`)
+		`{"error":"thread t1: message \"`+message+`\" was withdrawn before","code":"superseded"}`)
 	check(t, do(r, "POST", "/v1/threads/t1/messages", `{"regenerate_from":"nobody"}`), 404,
 		`{"error":"message nobody of thread t1 not found","code":"not_found"}`)
 	check(t, do(r, "POST", "/v1/threads/t9/messages", `{"regenerate_from":"nobody"}`), 404,

@@ -379,7 +379,7 @@ func TestWhatIsNotStoredOfATurn(t *testing.T) {
 		log   string
 	}{
 		{name: "4 MiB are said", piece: strings.Repeat("x", 120000), every: 10 * time.Millisecond, hangs: true, log: "4243360 bytes were said, at most 4194304 are kept"},
-		{name: "half a letter", piece: "\xc3", every: 130 * time.Millisecond, log: "a piece of text_delta is no UTF-8"},
+		{name: "half a letter", piece: "\xc3", every: 130 * time.Millisecond, log: "a piece of text_delta is not UTF-8"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

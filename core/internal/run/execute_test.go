@@ -108,7 +108,7 @@ func TestDeafToolDoesNotKeepACancelledRun(t *testing.T) {
 					t.Errorf("end of the stream (-want +got):\n%s", diff)
 				}
 				line, _, _ := strings.Cut(log.String(), "\n")
-				for _, part := range []string{"level=WARN", "tool was left behind", "thread=t1", "run=" + receipt.RunID.String(), "tool=deaf", "call=call_"} {
+				for _, part := range []string{"level=WARN", "abandoned tool still running", "thread=t1", "run=" + receipt.RunID.String(), "tool=deaf", "call=call_"} {
 					if !strings.Contains(line, part) {
 						t.Errorf("the log says %s\nwant %q in it", line, part)
 					}

@@ -45,7 +45,7 @@ func TestHowAClaimIsGivenBack(t *testing.T) {
 		{"a failure", nil, false, reset, nack(thread.NackFailed, 0), []string{"level=WARN " + given + "kind=failed pause=0s error=reset"}, false},
 		{"a host that stops", stops, false, reset, nack(thread.NackGiven, -1), []string{"level=INFO " + given + "kind=given pause=0s error=reset"}, false},
 		{"no time", nil, true, reset, nack(thread.NackFailed, -1), []string{"level=WARN " + given + "kind=failed pause=0s error=reset"}, false},
-		{"what another build has", nil, false, &lacking{reset}, nack(thread.NackLacks, leftPause), []string{"level=INFO " + given + "kind=lacks pause=" + leftPause.String() + ` error="left to another build: reset"`}, false},
+		{"what another build has", nil, false, &lacking{reset}, nack(thread.NackLacks, leftPause), []string{"level=INFO " + given + "kind=lacks pause=" + leftPause.String() + ` error="released for another build: reset"`}, false},
 		{"a store that is away", nil, false, core.Errorf(core.CodeUnavailable, "no route"), nack(thread.NackGiven, storePause),
 			[]string{"level=INFO " + given + `kind=given pause=400ms error="no route"`}, false},
 		{"a model that asks for time", nil, false, &inference.RetryError{Wait: time.Minute, Cause: reset}, nack(thread.NackModel, time.Minute),

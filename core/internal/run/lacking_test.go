@@ -176,9 +176,9 @@ func TestAgentThatOnlyAnotherBuildHas(t *testing.T) {
 		agents func(t *testing.T) resolver
 		error  string
 	}{
-		{"the agent", func(*testing.T) resolver { return gone{} }, `left to another build: agent "demo" not found, known are: none`},
+		{"the agent", func(*testing.T) resolver { return gone{} }, `released for another build: agent "demo" not found, known are: none`},
 		{"a tool of it that is not called", func(t *testing.T) resolver { return without{newRegistry(t, options{}.complete(t), "demo"), "fresh"} },
-			`left to another build: tool "fresh" of agent "demo" is no part of this build`},
+			`released for another build: this build has no tool "fresh" of agent "demo"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -147,14 +147,14 @@ func TestWhatCannotBeTakenBackIsRefused(t *testing.T) {
 		}
 		const unread = ": no step has read the input yet: edit it as queued input instead"
 		refused("nobody", core.CodeNotFound, `thread t1: message "nobody": not found`)
-		refused("two", core.CodeSuperseded, `thread t1: message "two" was taken back before`, "again")
+		refused("two", core.CodeSuperseded, `thread t1: message "two" was withdrawn before`, "again")
 		refused("steered", core.CodeConflict, `thread t1: message "steered"`+unread)
 		refused("queued", core.CodeConflict, `thread t1: message "queued"`+unread)
-		refused("a#b", core.CodeInvalid, `message to take back to "a#b" has the character '#', allowed are A-Z a-z 0-9 . _ : -`)
+		refused("a#b", core.CodeInvalid, `message to retake "a#b" has the character '#', allowed are A-Z a-z 0-9 . _ : -`)
 		answer := r.entry(t, 9).Message // of what took the second's place
 		refused(answer.ID, core.CodeInvalid, `thread t1: message "`+answer.ID+`" is not a person's: it can be said again, but not replaced`, "x")
 		gone := first.RunID.String() + ".1" // the answer to the second, in whose place another was said
-		refused(gone, core.CodeSuperseded, `thread t1: message "`+gone+`" was taken back before`)
+		refused(gone, core.CodeSuperseded, `thread t1: message "`+gone+`" was withdrawn before`)
 		if after := r.head(t, key).Version; after != before {
 			t.Errorf("refusals have moved the head from %d to %d", before, after)
 		}

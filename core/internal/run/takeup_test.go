@@ -144,7 +144,7 @@ func TestOnlyTheLastRunAndAnErrorCanBeTakenUp(t *testing.T) {
 		refused(core.ID{9}, core.CodeNotFound, "not found")
 		refused(say("one"), core.CodeConflict, `it ended with "natural_end": allowed is one that ended with "error"`)
 		earlier, failed := say("two"), say("three")
-		refused(earlier, core.CodeConflict, "allowed is the run that wrote to it last")
+		refused(earlier, core.CodeConflict, "only the newest run can be taken up")
 		queued := w.submit(t, key, "four", mailbox.ModeQueue)
 		refused(queued.RunID, core.CodeBusy, "")
 		refused(failed, core.CodeBusy, "")

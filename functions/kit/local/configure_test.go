@@ -54,7 +54,7 @@ func TestTheHostIsWiredAsTheDocumentsSay(t *testing.T) {
 		{"one step for each delivery", defaults.Steps, 1},
 		{"REVEILLE_STEPS_PER_INVOCATION", set.Steps, 7},
 		{"a quarter of the memory keeps conversations", set.CacheSize, 128 << 20},
-		{"no run is left to another build: there is none", defaults.LeaveFor < 0, true},
+		{"no run is released for another build: there is none", defaults.LeaveFor < 0, true},
 		{"an idle follower looks every 5 s", defaults.FollowInterval, 5 * time.Second},
 		{"nobody is told without an address", defaults.Publisher == nil, true},
 		{"REVEILLE_WEBHOOK_URL, also of this machine", set.Publisher != nil, true},

@@ -51,7 +51,7 @@ func leavesDeaf(t *testing.T) error {
 	runs.Wait()
 	for _, path := range []string{"/health"} {
 		if err := l.expect(http.MethodGet, path, http.StatusServiceUnavailable,
-			`{"status":"unhealthy","reason":"16 tools do not end when they are told to, and still run; fewer than 16 are allowed"}`); err != nil {
+			`{"status":"unhealthy","reason":"16 abandoned tools still run, want fewer than 16"}`); err != nil {
 			t.Errorf("with 16 tools left behind: %v", err)
 		}
 	}
