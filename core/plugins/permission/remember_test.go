@@ -332,8 +332,8 @@ func TestARuleThatCannotBeGrantedEndsTheRun(t *testing.T) {
 	for want, rule := range map[string]permission.Rule{
 		`rule to grant: rule.tool: pattern "run(" at byte 4: no ) at the end; a single parenthesis within is written [(] or [)]`: {Tool: "run(", Behavior: permission.Allow},
 		`rule to grant: rule.behavior is "yes", allowed are allow, ask, deny`:                                                    {Tool: "run", Behavior: "yes"},
-		`rule to grant: rule.scope "project" is invalid for a rule with behavior allow here, allowed are once, run, thread`:              {Tool: "run", Behavior: permission.Allow, Scope: "project"},
-		`rule to grant: rule.scope "once" is invalid for a rule with behavior deny here, allowed are run, thread`:                        {Tool: "run", Behavior: permission.Deny, Scope: core.RememberOnce},
+		`rule to grant: rule.scope "project" is invalid for a rule with behavior allow here, allowed are once, run, thread`:      {Tool: "run", Behavior: permission.Allow, Scope: "project"},
+		`rule to grant: rule.scope "once" is invalid for a rule with behavior deny here, allowed are run, thread`:                {Tool: "run", Behavior: permission.Deny, Scope: core.RememberOnce},
 	} {
 		equal(t, rule.Tool, rule.Grant("a").Err.Error(), want)
 	}
