@@ -8,7 +8,7 @@ type ChildEnd struct {
 	AgentID     string       `json:"agent_id,omitempty"`
 	Termination *Termination `json:"termination"`
 	Response    string       `json:"response,omitempty"` // text of the child's last assistant turn
-	Cut         bool         `json:"cut,omitempty"`      // the response is longer than can be passed on; this is its beginning
+	Cut         bool         `json:"cut,omitempty"`      // the response is longer than can be passed on; this is its start
 	Steps       int          `json:"steps"`
 	Usage       Usage        `json:"usage,omitzero"`
 }

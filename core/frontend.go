@@ -90,8 +90,8 @@ func (f *Frontend) Check() error {
 	return nil
 }
 
-// Stateless returns it without its state, which the run's beginning takes: nil when
-// nothing is left.
+// Stateless returns it without its state, which the start of the run consumes: nil when
+// nothing remains.
 func (f *Frontend) Stateless() *Frontend {
 	if f == nil || len(f.Tools) == 0 && len(f.Context) == 0 && f.Answer == nil {
 		return nil

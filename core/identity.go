@@ -2,8 +2,8 @@ package core
 
 import "context"
 
-// Identity says on whose behalf a request runs. It comes from verified claims,
-// never from a path or a body.
+// Identity is the owner of a request: a tenant and one of its users. It comes from verified
+// claims, never from a path or a body.
 type Identity struct {
 	Tenant string
 	User   string // empty: any user of the tenant

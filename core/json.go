@@ -38,6 +38,6 @@ func wanted(kind reflect.Kind) string {
 	return "a whole number that fits"
 }
 
-// EncodeJSON is json.Marshal without the escaping of <, > and &: what a model
-// or a tool said is stored, and read by models, as it was said.
+// EncodeJSON is json.Marshal without the escaping of <, > and &: the words of a model or a
+// tool are stored, and read by models, unchanged.
 func EncodeJSON(v any) ([]byte, error) { return wire.JSON(v) }

@@ -54,7 +54,7 @@ const (
 	minRecentMessages = 10
 )
 
-// WithDefaults returns the policy with every field said.
+// WithDefaults returns the policy with every field set.
 func (p ContextWindowPolicy) WithDefaults() ContextWindowPolicy {
 	if p.MaxContextTokens == 0 {
 		p.MaxContextTokens = 200_000

@@ -82,11 +82,12 @@ const stickyThread StickyScope = "thread"
 type PoolSwitch struct {
 	OnCircuitOpen *bool `json:"on_circuit_open,omitempty"` // it failed too often of late, see [model.Error.Transient]; nil is true
 	OnQuota       *bool `json:"on_quota,omitempty"`        // it refuses for now, or its quota is used up; nil is true
-	OnPermanent   *bool `json:"on_permanent,omitempty"`    // it knows no such key or model; nil is false
-	// QuotaRetryAfterThresholdMS is how long a wait, in milliseconds, a member that refuses
-	// must ask for until the pool leaves it; 0: any. One that does not say is left.
+	OnPermanent   *bool `json:"on_permanent,omitempty"`    // the provider rejects the key, or the model does not exist there; nil is false
+	// QuotaRetryAfterThresholdMS is the shortest wait, in milliseconds, that a refusing
+	// member must ask for until the pool leaves it; 0: any. The pool leaves a member that
+	// names no wait.
 	QuotaRetryAfterThresholdMS int `json:"quota_retry_after_threshold_ms,omitempty"`
-	MaxSwitches                int `json:"max_switches,omitempty"` // within the sticky scope, by what its turns say; 0: no limit
+	MaxSwitches                int `json:"max_switches,omitempty"` // within the sticky scope, from the records of its turns; 0: no limit
 }
 
 // LeavesOpen reports whether the pool leaves a member whose circuit is open.
@@ -187,7 +188,7 @@ func (p ModelPoolSpec) checkMembers() error {
 // ProviderSpec is where models are called, and how.
 type ProviderSpec struct {
 	ID      string        `json:"id"`                 // what models name; see [core.CheckName]
-	Adapter string        `json:"adapter"`            // the code that speaks its protocol: a key of Parts.Adapters
+	Adapter string        `json:"adapter"`            // the code for its protocol: a key of Parts.Adapters
 	BaseURL string        `json:"base_url,omitempty"` // http or https, without query; empty: the adapter's own
 	APIKey  secret.String `json:"api_key,omitzero"`
 	Key     secret.Source `json:"-"` // if not nil, asked for the key of each request in place of APIKey

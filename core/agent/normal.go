@@ -9,8 +9,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Normal returns a copy of the spec in the one form for what means the same: specs that
-// say the same have one JSON text, and one hash.
+// Normal returns a copy of the spec in its one normal form: specs with the same meaning
+// have one JSON text, and one hash.
 func (s Spec) Normal() Spec {
 	s = s.clone()
 	for _, names := range []*[]string{&s.StopSequences, &s.Plugins, &s.ActiveHookFilter, &s.ExcludedTools, &s.ExcludedToolPatterns, &s.Delegates, &s.ExposedTools} {

@@ -13,7 +13,7 @@ import (
 type ModelBinding struct {
 	Model model.Model
 	Name  string // the provider's name of the model; empty: the id
-	// Provider is who sells it, for records of what was used; empty: that is not said.
+	// Provider is the model's seller, for records of usage; empty: unknown.
 	Provider string
 	// Facts are the known facts of the model. Zero fields are the catalog's, see Parts.
 	Facts model.Facts

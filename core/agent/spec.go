@@ -29,7 +29,7 @@ type Spec struct {
 	MaxTokens       int                   `json:"max_tokens,omitempty"`       // of one turn; 0: the provider's default
 	Temperature     *float64              `json:"temperature,omitempty"`      // nil: the provider's default
 	TopP            *float64              `json:"top_p,omitempty"`            // 0 to 1; nil: the provider's default
-	StopSequences   []string              `json:"stop_sequences,omitempty"`   // texts that end a turn before they are said; at most 16
+	StopSequences   []string              `json:"stop_sequences,omitempty"`   // texts that end a turn before they are generated; at most 16
 	ReasoningEffort model.Effort          `json:"reasoning_effort,omitempty"` // empty: the provider's default
 	ResponseFormat  *model.ResponseFormat `json:"response_format,omitempty"`  // nil: free text
 	ToolChoice      model.ToolChoice      `json:"tool_choice,omitzero"`
@@ -65,7 +65,7 @@ type Spec struct {
 	Strict bool `json:"strict,omitempty"`
 }
 
-// The defaults of a spec that says nothing.
+// The defaults of an empty spec.
 const (
 	defaultMaxRounds        = 16 // steps of a run
 	defaultMaxContinuations = 2  // of a turn that the token limit cut
@@ -83,8 +83,8 @@ const (
 	// ParallelBatchApproval runs the calls concurrently on the round's state. When some
 	// wait for decisions, the round continues when all of them are decided.
 	ParallelBatchApproval ExecutionMode = "parallel_batch_approval"
-	// ParallelStreaming runs the calls side by side on the round's state, and each
-	// decision takes effect as it comes.
+	// ParallelStreaming runs the calls concurrently on the round's state, and each decision
+	// takes effect as it comes.
 	ParallelStreaming ExecutionMode = "parallel_streaming"
 )
 

@@ -11,10 +11,10 @@ import (
 // shared and must not be changed.
 type StopView struct {
 	Now       time.Time // when the turn was complete, or the model had failed permanently
-	StartedAt time.Time // when the run's first step began; zero when that is lost
+	StartedAt time.Time // when the run's first step started; zero when that is lost
 	Step      int       // from 1
 
-	// Turn is what the model said. It is empty in a step without a turn, and Failed
+	// Turn is the response of the model. It is empty in a step without a turn, and Failed
 	// is then the kind of the failure, such as "overloaded"; "" when there is a turn.
 	Turn   core.Message
 	Failed string
@@ -63,8 +63,8 @@ type StopFunc func(StopView) *core.Termination
 // Check implements StopPolicy.
 func (f StopFunc) Check(v StopView) *core.Termination { return f(v) }
 
-// stopped is the verdict that ends a run. The code is for programs, the detail for
-// people: clients are shown both.
+// stopped is the verdict that ends a run. The code is for programs, the detail for people:
+// clients see both.
 func stopped(code, detail string) *core.Termination {
 	return &core.Termination{Type: core.TerminationStopped, Code: code, Detail: detail}
 }

@@ -22,7 +22,7 @@ import (
 type StopSpec struct {
 	Type     string `json:"type"`                // also the code of its terminations
 	Rounds   int    `json:"rounds,omitempty"`    // max_rounds: steps of a run, 1 or more
-	Seconds  int    `json:"seconds,omitempty"`   // timeout: since the run's first step began, 1 or more
+	Seconds  int    `json:"seconds,omitempty"`   // timeout: since the start of the run's first step, 1 or more
 	MaxTotal int    `json:"max_total,omitempty"` // token_budget: tokens, input and output together, 1 or more
 	Max      int    `json:"max,omitempty"`       // consecutive_errors: failed steps in a row, 1 or more
 	ToolName string `json:"tool_name,omitempty"` // stop_on_tool

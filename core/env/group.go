@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Group runs functions concurrently and waits for all of them. The first error
-// cancels the context that the functions were given. A panic becomes an error
-// of the function that panicked, a *PanicError.
+// Group runs functions concurrently and waits for all of them. The first error cancels the
+// context of the functions. A panic becomes an error of the function that panicked, a
+// *PanicError.
 type Group struct {
 	env     *Env
 	ctx     context.Context

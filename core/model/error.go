@@ -24,7 +24,7 @@ const (
 // about a retry. It has no [core.Code].
 type Error struct {
 	Kind       ErrorKind
-	Message    string        // for the log: it may quote what the provider said
+	Message    string        // for the log: it may quote the provider's text
 	Public     string        // what clients may read instead of a general sentence; empty: that
 	Status     int           // HTTP status, 0 if no response came
 	RetryAfter time.Duration // as the provider asked; 0: it did not

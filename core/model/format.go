@@ -48,7 +48,7 @@ type ToolMode string
 // The tool modes.
 const (
 	ToolAuto     ToolMode = "auto"     // as the model sees fit
-	ToolNone     ToolMode = "none"     // no calls, though the tools are shown
+	ToolNone     ToolMode = "none"     // no calls, although the model sees the tools
 	ToolRequired ToolMode = "required" // at least one call of any tool
 	ToolNamed    ToolMode = "tool"     // a call of the tool that ToolChoice.Name names
 )

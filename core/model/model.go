@@ -69,7 +69,7 @@ type DeltaType uint8
 const (
 	DeltaText         DeltaType = iota + 1 // Text is appended to the turn's text
 	DeltaReasoning                         // Text is appended to the reasoning; Echo ends the block
-	DeltaToolStart                         // call Index begins: CallID (may be empty), Name, and Echo where the provider signs calls
+	DeltaToolStart                         // call Index starts: CallID (may be empty), Name, and Echo where the provider signs calls
 	DeltaToolArgument                      // Text is appended to the arguments of call Index
 	DeltaUsage                             // Usage so far; the last one counts
 	DeltaStop                              // the stream is complete

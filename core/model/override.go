@@ -38,7 +38,7 @@ func (o Override) Merge(later Override) Override {
 	return o
 }
 
-// Apply sets in the request what o sets, and leaves the rest as it is.
+// Apply sets in the request the fields that o sets, and keeps the rest.
 func (o Override) Apply(r *Request) {
 	as := Override{
 		UpstreamModel: r.Model, Temperature: r.Temperature, MaxTokens: r.MaxTokens, TopP: r.TopP, ReasoningEffort: r.ReasoningEffort,

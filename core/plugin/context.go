@@ -47,7 +47,7 @@ type Context struct {
 	Agent    *Agent
 	Step     int            // from 1; 0 before the first
 	Snapshot state.Snapshot // for effects: after the commit
-	Messages []core.Message // the thread's, as far as the model is shown them, oldest first
+	Messages []core.Message // the thread's, within the model's window, oldest first
 	Usage    core.Usage     // of the run so far
 
 	// Now is the time of the run's record: the same when the hook runs again on the
@@ -89,14 +89,14 @@ func (c Context) NewID(name string) core.ID {
 // RunStart is what a hook sees once, before a run's first step.
 type RunStart struct{ Context }
 
-// StepStart is what a hook sees when a step begins.
+// StepStart is the argument of a hook at the start of a step.
 type StepStart struct{ Context }
 
 // BeforeInference is the argument of a hook before the model is called: its changes of the
 // built-in keys change the request.
 type BeforeInference struct{ Context }
 
-// AfterInference is what a hook sees of a turn that the model has said and that is not
+// AfterInference is the argument of a hook after an inference, with the turn, which is not
 // stored yet.
 type AfterInference struct {
 	Context

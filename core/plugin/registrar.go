@@ -31,7 +31,7 @@ func (r *Registrar) Hook(phase core.Phase, h Hook[Context]) { r.on(phase, h) }
 // OnRunStart adds a hook to the phase before a run's first step.
 func (r *Registrar) OnRunStart(h Hook[RunStart]) { r.on(core.PhaseRunStart, h) }
 
-// OnStepStart adds a hook to the phase in which a step begins.
+// OnStepStart adds a hook to the phase in which a step starts.
 func (r *Registrar) OnStepStart(h Hook[StepStart]) { r.on(core.PhaseStepStart, h) }
 
 // OnBeforeInference adds a hook to the phase before the model is called.

@@ -51,7 +51,7 @@ type ContextMessage struct {
 	// Otherwise it is in this step's request alone, after the newest message, for every
 	// target: elsewhere it would void the prefix that providers cache.
 	Persistent bool `json:"persistent,omitempty"`
-	// CooldownTurns is how many steps must go by until a message of the key is shown
+	// CooldownTurns is the minimum number of steps until a message of the key is shown
 	// again, unless its text has changed; 0: none.
 	CooldownTurns int `json:"cooldown_turns,omitempty"`
 }
@@ -71,10 +71,9 @@ func (m ContextMessage) Check() error {
 	return nil
 }
 
-// SharedState is the state that a thread shares with the frontends in front of it, an
-// object. A run begins by setting the members that its frontend sent; hooks and tools read and edit it as
-// any document, and the frontend is shown each change. No other state can be changed by
-// a frontend.
+// SharedState is the state that a thread shares with its frontends, an object. At its start
+// a run sets the members that its frontend sent. Hooks and tools read and edit it as any
+// document, and the frontend receives each change. A frontend can change no other state.
 var SharedState = state.Document[map[string]any]("shared_state", state.ScopeThread)
 
 // Place is the index of the message's target in the order in which the model reads them.

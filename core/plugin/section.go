@@ -30,9 +30,9 @@ type Section[C any] struct {
 	Default C      // of agents without the section, and of members that it leaves out; copied as JSON
 }
 
-// Read returns what the section says for the agent that the plugin is registered
-// for. An unknown member, one of another type, and what a method Check() error of C
-// or *C refuses are errors that name the section.
+// Read returns the section of the agent that the plugin is registered for. An unknown
+// member, one of another type, and every error of a method Check() error of C or *C are
+// errors that name the section.
 func (s Section[C]) Read(r *Registrar) (C, error) {
 	if s.Name == "" {
 		r.to.Refuse("section has no name")

@@ -19,7 +19,8 @@ type Setting struct {
 	Value json.RawMessage
 }
 
-// unsound begins a Value that holds an error in place of JSON, which never begins so.
+// unsound is the prefix of a Value that holds an error in place of JSON, which never has
+// it.
 const unsound = "\x00"
 
 // Setting returns the section with a value, for a spec that is written in Go:
@@ -65,8 +66,8 @@ func broken(name string, err error) Setting {
 	return Setting{Name: name, Value: json.RawMessage(unsound + err.Error())}
 }
 
-// Check returns the reason why the value that [Section.Setting] was given cannot be the
-// section's; nil if it can.
+// Check returns the reason why the value of [Section.Setting] is invalid for the section;
+// nil if it is valid.
 func (s Setting) Check() error {
 	if text, ok := strings.CutPrefix(string(s.Value), unsound); ok {
 		return core.Errorf(core.CodeInvalid, "%s", text)
@@ -74,8 +75,8 @@ func (s Setting) Check() error {
 	return nil
 }
 
-// Sections returns the settings as the sections of an agent's spec. A section that is
-// given twice makes the spec invalid: [Setting.Check] of it returns an error.
+// Sections returns the settings as the sections of an agent's spec. A section that occurs
+// twice makes the spec invalid: [Setting.Check] of it returns an error.
 func Sections(settings ...Setting) map[string]json.RawMessage {
 	sections := make(map[string]json.RawMessage, len(settings))
 	for _, s := range settings {

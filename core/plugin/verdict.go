@@ -22,8 +22,8 @@ type Verdict struct {
 // Allow is the verdict of a gate that has nothing to object.
 var Allow = Verdict{}
 
-// Block returns the verdict that ends the run; the reason is for people, who are
-// shown its first 4 KiB.
+// Block returns the verdict that ends the run; the reason is for people, who see its first
+// 4 KiB.
 func Block(reason string) Verdict { return Verdict{Block: true, Reason: reason} }
 
 // Suspend returns the verdict that makes the call wait for a decision. A request that

@@ -26,9 +26,9 @@ type Runtime struct {
 type Options struct {
 	// Store keeps the threads; nil: memory, until the program ends.
 	Store store.Backend
-	// Queue receives the wake-ups of threads that have work, for workers elsewhere. nil: a
-	// queue within this process, which [Runtime.Work] and every call that waits for a run
-	// process.
+	// Queue receives the wake-ups of threads that have work, for workers in other
+	// processes. nil: a queue within this process, which [Runtime.Work] and every call that
+	// waits for a run process.
 	Queue mailbox.Waker
 	// Workers is the number of runs whose steps Work takes concurrently; 0: 16.
 	Workers int

@@ -82,9 +82,9 @@ func (r *Registry) Conflict(a, b Batch) (key string, conflict bool) {
 	return "", false
 }
 
-// Merge returns one batch that does what batches made side by side do, in order.
-// Two that change a key in ways that do not merge, and two with different bases, have
-// code conflict; a batch without a base goes with any.
+// Merge returns one batch with the effect of concurrent batches, in order. Two that change
+// a key in ways that do not merge, and two with different bases, have code conflict; a
+// batch without a base merges with any.
 func (r *Registry) Merge(batches ...Batch) (Batch, error) {
 	var all Batch
 	for _, b := range batches {

@@ -28,7 +28,7 @@ const (
 	editSet       = "set"           // sets a member or element; creates the objects that lead to it
 	editDelete    = "delete"        // removes a member or element; nothing, if it is missing
 	editAppend    = "append"        // adds at the end of a list; creates it
-	editMerge     = "merge_object"  // sets the members that are given; creates the object
+	editMerge     = "merge_object"  // sets the given members; creates the object
 	editIncrement = "increment"     // adds to a number
 	editDecrement = "decrement"     // subtracts from a number
 	editInsert    = "insert"        // puts an element before the one at an index, or at the end
@@ -94,14 +94,14 @@ func (p Path) Delete() Edit { return Edit{Op: editDelete, Path: p.pointer} }
 // created if it is missing. Any other value there is the wrong type.
 func (p Path) Append(element any) Edit { return p.edit(editAppend, element) }
 
-// Merge returns the edit that sets the members of an object at the path, one level
-// deep, and leaves its other members alone; the object is created where nothing is.
-// Anything else there, and a value that encodes as anything else, is the wrong type.
+// Merge returns the edit that sets the members of an object at the path, one level deep,
+// and keeps its other members. A missing object is created. Any other value there, and a
+// value that does not encode as an object, is the wrong type.
 func (p Path) Merge(members any) Edit { return p.edit(editMerge, members) }
 
-// Increment returns the edit that adds to the number at the path. Nothing there is
-// missing, something else the wrong type, a sum of two integers over 64 bits
-// out of range.
+// Increment returns the edit that adds to the number at the path. A missing number is
+// missing, another value is the wrong type, a sum of two integers over 64 bits is out of
+// range.
 func (p Path) Increment(by int64) Edit { return p.edit(editIncrement, by) }
 
 // Decrement returns the edit that subtracts from the number at the path, with the
@@ -111,18 +111,18 @@ func (p Path) Decrement(by int64) Edit { return p.edit(editDecrement, by) }
 // IncrementFloat is [Path.Increment] by a fraction; a negative one decrements.
 func (p Path) IncrementFloat(by float64) Edit { return p.edit(editIncrement, by) }
 
-// Insert returns the edit that puts an element into the list at the path, before the
-// one with the index; the list's length is the index of its end. Nothing there is
-// missing, something else the wrong type, another index out of range.
+// Insert returns the edit that puts an element into the list at the path, before the one
+// with the index; the list's length is the index of its end. A missing list is missing,
+// another value is the wrong type, another index is out of range.
 func (p Path) Insert(index int, element any) Edit {
 	e := p.edit(editInsert, element)
 	e.Index = index
 	return e
 }
 
-// Remove returns the edit that removes the first element of the list at the path that
-// is equal to the given one, if there is one. Nothing at the path is missing,
-// something else than a list the wrong type.
+// Remove returns the edit that removes the first element of the list at the path that is
+// equal to the given one, if there is one. A missing list is missing, any other value is
+// the wrong type.
 func (p Path) Remove(element any) Edit { return p.edit(editRemove, element) }
 
 // Join returns the edit that merges a value into the lattice at the path, which is created

@@ -11,9 +11,9 @@ import (
 // that they change. After an error it is of no use any more. It is not safe for
 // concurrent use. [Snapshot.Fold] makes one.
 type Fold struct {
-	// Skip reports whether a key is already as it was after the record at hand;
-	// what the record does to it is passed over then. It serves snapshots that
-	// were stored key by key, each at its own time. Nil skips nothing.
+	// Skip reports whether a key already has its value after the record at hand; the
+	// record's change of it is skipped then. It serves snapshots that were stored key by
+	// key, each at a different time. Nil skips nothing.
 	Skip func(KeyPath) bool
 
 	revision uint64

@@ -12,7 +12,7 @@ import (
 // Scope is how long a key's value lives.
 type Scope uint8
 
-// String returns the word that begins the scope's paths.
+// String returns the first word of the scope's paths.
 func (s Scope) String() string {
 	switch s {
 	case ScopeRun:
@@ -46,11 +46,11 @@ type Key[V, U any] struct {
 	// other key, the later one runs again, on the state that the earlier one committed.
 	Commutative bool
 
-	// Transient keeps the value out of patches, and so out of the log: it lasts until
-	// the next commit of the step, or until the step is taken again. Every later hook,
-	// gate and tool of that stretch reads it; a snapshot that was folded from patches
-	// has none. It takes what the phases of one inference tell each other, and must be
-	// fit to be made again: it does not count for the revision.
+	// Transient keeps the value out of patches, and so out of the log: it lasts until the
+	// next commit of the step, or until the step is repeated. Every later hook, gate and
+	// tool of that stretch reads it; a snapshot that was folded from patches has none. It
+	// is for values that the phases of one inference exchange, and that can be made again:
+	// it does not count for the revision.
 	Transient bool
 
 	// Retain keeps the value when [Registry.Uninstall] removes those of a plugin.
@@ -204,7 +204,7 @@ func (d Definition) Name() string { return d.name }
 // Scope returns how long the key's value lives.
 func (d Definition) Scope() Scope { return d.scope }
 
-// Commutative reports whether hooks that run side by side may all update the key.
+// Commutative reports whether concurrent hooks may all update the key.
 func (d Definition) Commutative() bool { return d.commutative }
 
 // Transient reports whether the key's value is never stored.

@@ -49,11 +49,10 @@ func (k ProfileKey[V]) Write(ctx context.Context, profiles Profiles, key string,
 // another writer has succeeded.
 const updateTries = 16
 
-// Update sets the value under a key to what change makes of it, and returns that.
-// When another writer comes between, change is called again with what that one
-// wrote, 16 times at most; then the error is [ErrProfileConflict]. An error of
-// change ends it and is returned as it is. A value that stays the same is not
-// written.
+// Update sets the value under a key to the result of change, and returns it. If another
+// writer comes between, change is called again with that writer's value, 16 times at most;
+// then the error is [ErrProfileConflict]. An error of change ends it and is returned
+// unchanged. A value that stays the same is not written.
 func (k ProfileKey[V]) Update(ctx context.Context, profiles Profiles, key string, change func(V) (V, error)) (V, error) {
 	var zero V
 	var lost error

@@ -97,7 +97,7 @@ func checkProfileText(what, text string) error {
 	return nil
 }
 
-// CheckKeys validates what [Profiles.Keys] is given, with the prefix as the name's key.
+// CheckKeys validates the arguments of [Profiles.Keys], with the prefix as the name's key.
 // Both prefix and after may be empty.
 func (n ProfileName) CheckKeys(after string) error {
 	if err := core.CheckName("profile namespace", n.Namespace); err != nil {
@@ -109,8 +109,8 @@ func (n ProfileName) CheckKeys(after string) error {
 	return checkProfileText("key", after)
 }
 
-// CheckWrite validates what [Profiles.Write] is given; all backends call it, so that they
-// refuse alike.
+// CheckWrite validates the arguments of [Profiles.Write]; all backends call it, so that
+// they refuse alike.
 func (n ProfileName) CheckWrite(value json.RawMessage) error {
 	if err := n.Check(); err != nil {
 		return err

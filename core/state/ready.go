@@ -1,7 +1,7 @@
 package state
 
-// Counter returns a key that counts: an update is added, and two hooks may add side
-// by side. Its sum wraps around as an int does.
+// Counter returns a key that counts: an update is added, and two hooks may add
+// concurrently. Its sum wraps around as an int does.
 //
 //	var Visits = state.Counter("visits", state.ScopeThread)
 func Counter(name string, scope Scope) Key[int, int] {
@@ -36,8 +36,8 @@ type MapKey[V any] struct {
 }
 
 // Map returns a key whose updates set and remove members of an object. Hooks may do so
-// side by side: of two that set one member the one that is registered last wins. Its
-// patches hold the changed members alone.
+// concurrently: if two set one member, the one that is registered last wins. Its patches
+// hold the changed members alone.
 //
 //	var Seen = state.Map[time.Time]("seen", state.ScopeThread)
 //

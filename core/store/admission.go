@@ -54,13 +54,13 @@ func (a Admitting) Room(now Admission) bool {
 		(a.MaxSpend == 0 || now.Spend < a.MaxSpend) && (a.MaxSlots == 0 || len(now.Slots) < a.MaxSlots)
 }
 
-// Use is what a run has used: Charge counts it, and Release takes it off where it was
-// counted too much.
+// Use is the usage of a run: Charge counts it, and Release deducts it if too much was
+// counted.
 type Use struct {
 	Day int64
 	Run core.ID
-	// Slot is the run's. Charge ignores what was charged to it since it was taken; zero: the
-	// run has none. Release releases it if it is as it is here.
+	// Slot is the run's. Charge ignores later charges of it; zero: the run has none.
+	// Release releases it only if it is still equal to this one.
 	Slot   Slot
 	Runs   int64 // of Release
 	Tokens int64

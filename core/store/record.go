@@ -8,7 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Kind says under which condition a record is put.
+// Kind is the condition under which a record is put.
 type Kind uint8
 
 // The kinds.

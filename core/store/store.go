@@ -126,7 +126,7 @@ type Backend interface {
 	// call without a response may have counted: a caller that repeats it counts twice, in
 	// both places.
 	Charge(ctx context.Context, tenant string, c Use) (after Admission, charged bool, err error)
-	// Release gives a slot back; false: it is another now, or gone, and nothing is written.
+	// Release releases a slot; false: it is another now, or gone, and nothing is written.
 	Release(ctx context.Context, tenant string, r Use) (released bool, err error)
 	// Occupied lists tenants that have slots, in the order of their names, from the first
 	// one after the given name, at most limit of them. It may lag; its data of a tenant is
@@ -207,9 +207,9 @@ func (o Overdue) Shard() int {
 	return int(hash.Sum32() % Shards)
 }
 
-// QuietDue is a backend that can tell by one cheap read that there is nothing in any
-// shard. A backend need not be one; the sweep of one that is looks there first, since
-// most sweeps find nothing.
+// QuietDue is a backend that can find out by one cheap read that nothing is due in any
+// shard. A backend need not be one. The sweep uses it first, since most sweeps find
+// nothing.
 type QuietDue interface {
 	// NothingDue reports whether no thread is due, now or later. It may lag as Overdue
 	// does. False proves nothing: ask each shard.

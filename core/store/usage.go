@@ -84,8 +84,8 @@ func (m UsageMark) CheckShard(shard int) error {
 	return nil
 }
 
-// Estimator is a backend whose writes cost units, and that can say about how many
-// before they are made.
+// Estimator is a backend whose writes cost units, and that can estimate how many before a
+// write.
 type Estimator interface {
 	// EstimateCommit is about what a Commit costs.
 	EstimateCommit(c Commit) core.Spent

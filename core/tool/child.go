@@ -15,13 +15,13 @@ type Child struct {
 	// Thread is where it runs; it must not be the call's own. Empty: on a separate thread,
 	// whose id follows from the call's Key.
 	Thread string
-	// Name tells several children of one call apart; see [core.CheckName]. Empty:
-	// it has one.
+	// Name distinguishes several children of one call; see [core.CheckName]. Empty: the
+	// call has one.
 	Name string
 	// Background means that the call does not wait: the run reads the child's end as
 	// internal input, if it is still open then.
 	Background bool
-	Request    json.RawMessage // what the child's hooks and tools are given; nil: nothing
+	Request    json.RawMessage // for the child's hooks and tools; nil: nothing
 }
 
 // Start starts a child run, durably, and returns its id. The same call that runs again
@@ -51,9 +51,9 @@ func (c Call) Start(ctx context.Context, child Child) (core.ID, error) {
 	return c.Children.StartChild(ctx, c, child)
 }
 
-// AwaitChild makes the call wait for a child run that it has started. The child's end
-// is a [core.ChildEnd]: with core.ResumeAsResult it is the call's result as it is; with
-// core.ResumeReplay the tool runs again, and reads it by [Call.ChildEnd]: [ChildResult]
+// AwaitChild makes the call wait for a child run that it has started. The child's end is a
+// [core.ChildEnd]. With core.ResumeAsResult that end is the call's result. With
+// core.ResumeReplay the tool runs again, and reads it by [Call.ChildEnd]; [ChildResult]
 // makes a result of it.
 func AwaitChild(run core.ID, mode core.ResumeMode) Result {
 	return Suspended(core.TicketRequest{

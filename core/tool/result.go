@@ -18,8 +18,8 @@ type Result struct {
 	core.ToolResult
 	Command state.Command `json:"command,omitzero"`
 
-	// Suspend makes the call wait for a decision instead; everything else of the
-	// result must be empty. It is not stored with a result.
+	// Suspend makes the call wait for a decision instead; all other fields of the result
+	// must be empty. It is not stored with a result.
 	Suspend *core.TicketRequest `json:"-"`
 
 	// Err is the reason of an error, for the log. It is not stored. The run sets it; if a
@@ -76,8 +76,8 @@ func Failed(message string) Result {
 	return Result{ToolResult: core.ToolResult{Message: message, IsError: true}}
 }
 
-// Fatal marks an error of a tool as the end of the run, for what nothing
-// that the model says can mend (a revoked credential, say). Fatal(nil) is nil.
+// Fatal marks an error of a tool as the end of the run, for errors that no action of the
+// model can fix, such as a revoked credential. Fatal(nil) is nil.
 func Fatal(err error) error {
 	return toolcall.Fatal(err)
 }

@@ -61,8 +61,8 @@ type PatchOperation struct {
 	Value any    // none for a remove
 }
 
-// MarshalJSON implements json.Marshaler. A value is always there but for a remove:
-// null is one, too.
+// MarshalJSON implements json.Marshaler. A value is always there except for a remove: null
+// is one, too.
 func (o PatchOperation) MarshalJSON() ([]byte, error) {
 	if o.Path != "" && !strings.HasPrefix(o.Path, "/") {
 		return nil, core.Errorf(core.CodeInvalid, "path %q of a patch does not begin with a slash", core.Excerpt(o.Path))

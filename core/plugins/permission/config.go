@@ -14,7 +14,7 @@ import (
 // Section is the part of an agent's spec that has its rules.
 var Section = plugin.Section[Config]{Name: "permission"}
 
-// Config is what the section says. The zero Config asks about every call.
+// Config is the content of the section. The zero Config asks about every call.
 type Config struct {
 	DefaultBehavior Behavior `json:"default_behavior,omitempty" jsonschema:"of calls that no rule matches: allow, ask or deny; ask is the default"`
 	OnDeny          OnDeny   `json:"on_deny,omitempty" jsonschema:"what a denied call does: block_run ends the run, fail_call gives the model an error result; block_run is the default"`
@@ -119,7 +119,7 @@ func (c Config) compile() (*policy, error) {
 	return p, nil
 }
 
-// compile checks a rule but for its scope. Its errors begin with the field.
+// compile checks a rule, except its scope. Its errors start with the field.
 func (r Rule) compile() (rule, error) {
 	parsed, err := pattern.Parse(r.Tool)
 	if err != nil {

@@ -112,7 +112,7 @@ func (p *policy) judged(g plugin.GateCall) (call, ruling, error) {
 type confirm struct {
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments"`
-	Rule      string          `json:"rule,omitempty"` // that asks, where it says more than the tool's name
+	Rule      string          `json:"rule,omitempty"` // that asks, if it is more than the tool's name
 }
 
 // question is the ticket of a call that needs approval.
