@@ -18,10 +18,10 @@ type EventQuery struct {
 }
 
 // Committed reads the committed events of a run that have a position, oldest first, as a late stream
-// shows them: the text of each block in one event. It omits what exists live only, and
-// what a stream repeats without a position (a snapshot of the state, a ticket). An event
-// whose position lies after the query's is returned whole, even if the reader was shown the
-// beginning of its text.
+// shows them: the text of each block in one event. It omits events that exist live only,
+// and events that a stream repeats without a position (a snapshot of the state, a ticket).
+// An event whose position lies after the query's is returned whole, even if the reader has
+// received the start of its text.
 //
 // A page costs the run's records from its first, for every value of After: positions are not
 // indexed.

@@ -28,7 +28,7 @@ type Options struct {
 	// [Host.WorkLocal] handle; nil, or a [Queue]: this process's own. Then [Host.Work]
 	// and the calls that wait for a run take the steps.
 	Waker mailbox.Waker
-	// Workers is how many runs Work takes steps of at once; 0: 16.
+	// Workers is the number of runs whose steps Work takes concurrently; 0: 16.
 	Workers int
 	// Agents are resolved by New.
 	Agents agent.Parts

@@ -39,7 +39,7 @@ func (r *Host) Play(ctx context.Context, s mailbox.Submission, listener Listener
 //
 // The error is nil for a run that has ended without failing: with its model's answer, by a
 // stop policy or a gate, or by a cancel or an interrupt; the Result's Termination tells
-// which. It is also nil for a run that waits: Tickets has what for. Otherwise it is one of
+// which. It is also nil for a run that waits for its Tickets. Otherwise it is one of
 // these:
 //
 //   - A run that failed is a [*RunError], and the Result has the messages and usage that the

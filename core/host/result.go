@@ -46,12 +46,12 @@ func (r Result) Next(text string) mailbox.Submission {
 	}
 }
 
-// RunError is the error of a run without what its caller asked for. [Host.Await] returns it
-// for a run that failed, and reveille.Answer also for any other end without an answer. A run fails because of
-// its model or provider, its time, a tool's [tool.Fatal] error, a plugin or stop policy, or an
-// agent that can no longer be resolved. Its text is what clients may read. For the error of a
-// plugin or provider it only tells where it occurred; the error itself, and the stack of a
-// panic, are in the log.
+// RunError is the error of a run without the result that its caller asked for. [Host.Await]
+// returns it for a run that failed, and reveille.Answer also for any other end without an
+// answer. A run fails because of its model or provider, its time, a tool's [tool.Fatal]
+// error, a plugin or stop policy, or an agent that can no longer be resolved. Its text is
+// what clients may read. For the error of a plugin or provider it only tells where it
+// occurred; the error itself, and the stack of a panic, are in the log.
 type RunError struct {
 	Agent       string
 	Run         core.ID

@@ -24,11 +24,11 @@ const defaultWorkers = 16
 const longestRetry = 30 * time.Second
 
 // Work takes the steps of the runs whose hints are in this process's [Queue], of
-// Options.Workers at once, until ctx ends. It returns when the steps under way have given
-// their runs back: other callers, another Work or another process continue them. It sweeps
-// first and then every 5 seconds, so that it finds what other processes have left. If the
-// store can list them (a method Claimed, which a store for one process has), Work first
-// releases the claims of a process that was killed.
+// Options.Workers concurrently, until ctx ends. It returns when the steps under way have
+// released their runs: other callers, another Work or another process continue them. It
+// sweeps first and then every 5 seconds, so that it finds what other processes have left.
+// If the store can list them (a method Claimed, which a store for one process has), Work
+// first releases the claims of a process that was killed.
 //
 // The error is not nil if these claims cannot be listed, and has code invalid if the hints go
 // to another queue: then [Host.WorkBatch] handles its messages.
