@@ -26,9 +26,9 @@ const (
 	skew = 500
 )
 
-// Deliver delivers what a thread's outbox holds: to parents that a child is over, and to
-// the publisher what happened to runs. Each entry leaves the head when it was delivered,
-// and is put off when it could not be. An entry that is not due yet stays, except announcements
+// Deliver delivers the entries of a thread's outbox: to parents that a child is over, and
+// to the publisher the progress of runs. An entry leaves the head once it is delivered,
+// and is postponed when it could not be. An entry that is not due yet stays, except announcements
 // of the caller's own writes: those that are newer than the head of its claim. The zero Head:
 // it has no claim.
 //

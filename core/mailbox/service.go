@@ -33,8 +33,8 @@ type Options struct {
 	// its hint, so that watchers of a thread in this process need not read the store. It
 	// must not block; heads of one thread may come out of order. nil: there are no watchers.
 	Moved func(core.ThreadKey, thread.Head)
-	// Publisher receives what happens to runs, from [Service.Tell]. nil: nothing is
-	// published, and the announcements that heads hold wait for another process.
+	// Publisher receives the progress of runs, from [Service.Deliver]. nil: nothing is
+	// published, and the announcements in heads wait for another process.
 	Publisher Publisher
 	// KeepUsage is how long usage records are kept, see package account: heads keep when their
 	// run's stretch started, and what was spent on it. 0: nothing is recorded.

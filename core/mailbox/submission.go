@@ -105,7 +105,7 @@ type Opening struct {
 	Delay       time.Duration
 	// Supersede is a sequence of the thread's log: everything from it on is withdrawn
 	// before the run starts, to repeat an earlier message or to replace it. It must be
-	// where a run's input begins, else the submission is core.CodeInvalid. It may be
+	// the start of a run's input, else the submission is core.CodeInvalid. It may be
 	// superseded already, or become so while the input is queued: the run then withdraws
 	// what would come after it. 0: nothing.
 	Supersede uint64

@@ -12,9 +12,9 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Submit enqueues a run, or gives its input to the open one as the mode says. When it
-// returns without error the submission is durable. Refusals are thread's errors; they store
-// nothing that anyone can see, and do not use up the submission's Key.
+// Submit enqueues a run, or adds its input to the open one, depending on the mode. When
+// it returns without error the submission is durable. Refusals are thread's errors; they
+// store nothing that anyone can see, and do not use up the submission's Key.
 func (s *Service) Submit(ctx context.Context, sub Submission) (Receipt, error) {
 	receipt, _, err := s.submit(ctx, sub, placing{})
 	return receipt, err

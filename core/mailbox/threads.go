@@ -18,7 +18,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Creating describes a thread to be made, on which nothing was said yet.
+// Creating describes a thread to be made, without messages.
 type Creating struct {
 	Thread core.ThreadKey
 	// User is its owner; empty: every user of the tenant.
@@ -155,7 +155,7 @@ func (r reader) about(ctx context.Context, key core.ThreadKey) (thread.About, er
 	return about, nil
 }
 
-// Describe changes a thread's title and metadata. edit is given the stored ones, and is
+// Describe changes a thread's title and metadata. edit receives the stored ones, and is
 // called again if another write was quicker: each change is made on the previous one. Its
 // error is Describe's.
 func (s *Service) Describe(ctx context.Context, key core.ThreadKey, user string, edit func(thread.About) (thread.About, error)) (about thread.About, head thread.Head, err error) {

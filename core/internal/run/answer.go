@@ -78,8 +78,8 @@ const (
 	again    = "Answer again, "
 )
 
-// Complaint returns what a message of the runtime's that gives an answer back to its model
-// says is wrong with it; "" of any other message.
+// Complaint returns the error in a message of the runtime's that returns an answer to its
+// model; "" for any other message.
 func Complaint(m *core.Message) string {
 	text, ok := strings.CutPrefix(m.Text(), unusable)
 	if !m.Repair || !ok {

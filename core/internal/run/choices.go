@@ -16,15 +16,15 @@ import (
 type Choices interface {
 	// Time returns when something happens, in unix milliseconds; 0: it is not known.
 	Time(Instant) int64
-	// Member returns what the record of a step's turn, or of its failed inference, says of
-	// the pool of its agent; nil: nothing. If it is fixed, the step leaves no member.
+	// Member returns the pool's part in the record of a step's turn, or of its failed
+	// inference; nil: nothing. If it is fixed, the step leaves no member.
 	Member(run core.ID, step int) (m *thread.Member, fixed bool)
-	// Summary returns what the turn of a step was shown, or what the record of its failed
-	// inference says of summaries; nil: nothing. If it is fixed, the step makes no summary
-	// and asks for none, and uses those that the window names.
+	// Summary returns the window of a step's turn, or the note about summaries in the
+	// record of its failed inference; nil: nothing. If it is fixed, the step makes no
+	// summary and asks for none, and uses those that the window names.
 	Summary(run core.ID, step int) (w *core.Window, fixed bool)
 	// Counted returns how many tokens count as those of the request of a step's turn:
-	// tokens is what its provider says.
+	// tokens is its provider's count.
 	Counted(run core.ID, step, tokens int) int
 	// Place returns the place of a call's result in the order in which those of a parallel
 	// round are merged, see [thread.Entry]. next is the one that comes next; 0: none is to

@@ -19,6 +19,6 @@ type Observer interface {
 	// for it since it took it up: a step that has waited counts from where it
 	// resumed.
 	Stepped(agent string, took time.Duration)
-	// Ended is called when a run is done, and each time that it begins to wait.
+	// Ended is called when a run is done, and each time that it starts to wait.
 	Ended(run core.Run)
 }

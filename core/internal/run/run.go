@@ -79,8 +79,8 @@ type Options struct {
 	// Said is called when there is something new for [Stepper.Hear], in the step's
 	// goroutine: it must not block. nil: no reader waits for that.
 	Said func(core.ThreadKey)
-	// Profiles returns the values outside of threads that hooks and tools of a tenant's
-	// runs are given; nil: none.
+	// Profiles returns the values outside of threads for hooks and tools of a tenant's
+	// runs; nil: none.
 	Profiles func(tenant string) state.Profiles
 	// LeaveFor is how long a run waits for another build that has a part of its
 	// agent that this one lacks, or the agent itself; 0: 10 minutes, negative: not

@@ -74,8 +74,7 @@ type Result struct {
 	Unchanged bool
 	// Duplicate: the same dispatch, input or decision was accepted before.
 	Duplicate bool
-	// Before must be stored before the head: what became of input that no run
-	// record tells of.
+	// Before must be stored before the head: the fate of input that no run record has.
 	Before []Audit
 	// Opened is a run that the write brings into being from steered input; its
 	// pointer must be stored before the head. Zero: none.

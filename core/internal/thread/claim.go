@@ -120,8 +120,8 @@ func (h *Head) takeBack(lost bool) {
 	h.Claim, h.Run.AvailableAt = Claim{}, 0
 }
 
-// Reclaim takes a claim back whose holder is known to be gone, without waiting
-// for its lease: the local host at start, which owns the store's lock.
+// Reclaim releases a claim whose holder is known to be gone, without waiting for its
+// lease: the local host uses it at start, which owns the store's lock.
 type Reclaim struct{}
 
 func (Reclaim) apply(h *Head, t Transition) (Result, error) {
@@ -154,8 +154,8 @@ func (c Refence) apply(h *Head, t Transition) (Result, error) {
 	return Result{}, nil
 }
 
-// ExtendLease renews the holder's lease. ErrSuperseded and ErrClosing tell a
-// holder that does not know it yet that its run was ended.
+// ExtendLease renews the holder's lease. ErrSuperseded and ErrClosing inform a holder
+// that its run was ended.
 type ExtendLease struct {
 	Fence   uint64
 	Lease   int64 // milliseconds from now

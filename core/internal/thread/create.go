@@ -5,7 +5,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/wire"
 )
 
-// Create makes a thread that nothing was said on yet.
+// Create makes a thread without messages.
 type Create struct {
 	Owner string // user on whose behalf it happens
 }

@@ -36,8 +36,8 @@ var (
 	ErrChild = core.Errorf(core.CodeChild, "the call waits for a child run, whose end alone decides it")
 	// ErrTooLarge: the head would be over MaxSize.
 	ErrTooLarge = core.Errorf(core.CodeTooLarge, "its open and queued work is too large")
-	// ErrSchema: a newer program wrote the head or a record that it covers; this
-	// one leaves the thread to a newer one, unwritten.
+	// ErrSchema: a newer program wrote the head or a record that it covers; this program
+	// does not change the thread.
 	ErrSchema = core.Errorf(core.CodeSchema, "thread was written by a newer version of the program")
 	// ErrSuspect: the run may be what takes its process down. Nothing was
 	// claimed; it must have a process to itself.

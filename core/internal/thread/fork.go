@@ -12,8 +12,7 @@ type Fork struct {
 	Schema     uint16 // the highest that one of them may have
 }
 
-// ForkFence is the fence of the log records that a fork begins with; its claims have
-// higher ones.
+// ForkFence is the fence of a fork's first log records; its claims have higher ones.
 const ForkFence = 1
 
 func (c Fork) apply(h *Head, t Transition) (Result, error) {

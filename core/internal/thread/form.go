@@ -20,7 +20,7 @@ const (
 // The records of an end in its last form are never larger.
 const MinPayload = 8 << 10
 
-// MaxLeast bounds a text that was cut for a smaller form, in bytes as it is encoded.
+// MaxLeast bounds a text that was cut for a smaller form, in encoded bytes.
 const MaxLeast = 1 << 10
 
 var formNames = [...]string{"whole", "bare", "cut", "stateless", "least"}

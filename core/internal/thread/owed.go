@@ -30,11 +30,11 @@ const (
 	TargetRun    TargetKind = "run"    // one run of it, and none that follows
 )
 
-// EncodeOutbox returns the stored form of what an outbox entry says. The same gives the
-// same bytes.
+// EncodeOutbox returns the stored form of an outbox entry's content. Equal content has
+// equal bytes.
 func (r Records) EncodeOutbox(o *OutboxRecord) ([]byte, error) { return r.encode("outbox record", o) }
 
-// DecodeOutbox reads what an outbox entry says; errors as for DecodeEntry.
+// DecodeOutbox reads an outbox entry's content; errors as for DecodeEntry.
 func (r Records) DecodeOutbox(b []byte) (OutboxRecord, error) {
 	return decode[OutboxRecord](r, "outbox record", b)
 }

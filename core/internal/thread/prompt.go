@@ -8,10 +8,10 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// PromptRecord is the payload of P#<hash>: what a request to a model has that mostly is
-// the same from step to step, as the adapter was given it. The turns that were said to it
-// name the hash: see [Entry].Prompt. It is put once and never changes, so that equal
-// prompts of a thread are one record. No program writes one yet.
+// PromptRecord is the payload of P#<hash>: the mostly stable part of a model's request,
+// as the adapter received it. Its turns name the hash: see [Entry].Prompt. It is put once
+// and never changes, so that equal prompts of a thread are one record. No program writes
+// one yet.
 type PromptRecord struct {
 	System string       `json:"system,omitempty"`
 	Tools  []PromptTool `json:"tools,omitempty"` // in the order of the request
@@ -33,8 +33,8 @@ func (r Records) EncodePrompt(p *PromptRecord) (payload []byte, hash string, err
 	return payload, promptHash(payload), nil
 }
 
-// DecodePrompt reads a stored prompt; errors as for DecodeEntry. One that is not what its
-// name says is core.CodeCorrupt.
+// DecodePrompt reads a stored prompt; errors as for DecodeEntry. If its content does not
+// match its name, the error is core.CodeCorrupt.
 func (r Records) DecodePrompt(hash string, payload []byte) (PromptRecord, error) {
 	p, err := decode[PromptRecord](r, "prompt", payload)
 	if err != nil {

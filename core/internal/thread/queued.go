@@ -7,8 +7,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Queued is the payload of a queued input record Q#<dispatch>#<revision>: what
-// a run starts with, or what an inbox entry says.
+// Queued is the payload of a queued input record Q#<dispatch>#<revision>: the input that
+// a run starts with, or an inbox entry.
 type Queued struct {
 	Run       core.ID        `json:"run,omitzero"` // that it was submitted as; steered input may go to another's inbox
 	Dispatch  core.ID        `json:"dispatch"`
@@ -19,8 +19,8 @@ type Queued struct {
 	// Supersede is the sequence from which the run supersedes the log before it
 	// starts; 0: nothing. It does not count for input that goes to an inbox.
 	Supersede uint64 `json:"supersede,omitempty"`
-	// Retakes is the run whose input is said again or replaced, where the client named
-	// it by a message.
+	// Retakes is the run whose input is repeated or replaced, if the client named it by a
+	// message.
 	Retakes core.ID `json:"retakes,omitzero"`
 	// TakesUp is the run that ended with an error and that this one continues: it has
 	// no input itself, and starts with that run's Resolution.
@@ -58,8 +58,7 @@ type RunRecord struct {
 	Ending *Ending `json:"ending,omitempty"`
 	// Request is the one that came with the run's input; see [Queued.Request].
 	Request json.RawMessage `json:"request,omitempty"`
-	// Frontend is the one that came with the run's input, but for its state, which the
-	// thread has.
+	// Frontend is the one of the run's input, except its state, which the thread has.
 	Frontend *core.Frontend `json:"frontend,omitempty"`
 	// Parent is the receiver of the run's end, from its input; nil: no receiver.
 	Parent *Parent `json:"parent,omitempty"`
@@ -79,14 +78,14 @@ type RunRecord struct {
 	Unknown Unknown `json:"-"` // fields of a newer program, kept when the record is rewritten
 }
 
-// Base is what a run had used when it waited, by what its log says.
+// Base is the usage of a run when it waited, from its log.
 type Base struct {
 	Version uint64   `json:"version"` // of the head by which it waits, see [Stretch.Behind]
 	Used    *Metered `json:"used,omitempty"`
 }
 
-// Base returns what the run had used when a stretch of it began; ok is false when
-// that is lost. The first stretch begins with nothing.
+// Base returns the usage of the run at the start of a stretch; ok is false when that is
+// lost. The first stretch starts with none.
 func (r *RunRecord) Base(stretch Stretch) (used *Metered, ok bool) {
 	for _, b := range r.Bases {
 		if b.Version == stretch.Behind {
@@ -123,8 +122,8 @@ func (h *Head) End(record *RunRecord) *core.Termination {
 	return &termination
 }
 
-// Ending returns what the record says of the end that the head began to close the run
-// for; nil: nothing, or of an end that was refused.
+// Ending returns the record's ending, if it belongs to the closing of the head; nil: no
+// ending, or that of a refused write.
 func (h *Head) Ending(record *RunRecord) *Ending {
 	if record == nil || record.Ending == nil || record.Ending.Version != h.Closing {
 		return nil
@@ -158,7 +157,7 @@ type Listing struct {
 // MaxExcerpt is how many characters of a text a listing has.
 const MaxExcerpt = 200
 
-// Excerpt is how a text begins, on one line, in at most MaxExcerpt characters.
+// Excerpt is the start of a text, on one line, in at most MaxExcerpt characters.
 func Excerpt(text string) string {
 	const most = MaxExcerpt
 	if len(text) <= most && !strings.ContainsAny(text, "\n\t\r") {

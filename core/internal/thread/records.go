@@ -10,8 +10,8 @@ import (
 	"github.com/reveille-run/reveille/core/internal/wire"
 )
 
-// Records encodes and decodes the payloads of records. Each payload is a JSON
-// object that begins with its schema number. Within a schema unknown fields are
+// Records encodes and decodes the payloads of records. Each payload is a JSON object
+// whose first member is its schema number. Within a schema unknown fields are
 // ignored, and the known ones never change their meaning. The zero Records
 // reads and writes the schemas of this release.
 type Records struct {

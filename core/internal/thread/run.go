@@ -27,7 +27,7 @@ const (
 	Closing
 )
 
-// Reason says why a run is closing.
+// Reason is why a run is closing.
 type Reason uint8
 
 // The reasons.

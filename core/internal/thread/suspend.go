@@ -1,9 +1,9 @@
 package thread
 
-// Suspend is the transition that makes known how far the open round is, while calls of it
-// still run: results that are stored, at_most_once tools that are about to start, tickets
-// that a person can decide at once. Which of the tickets got a place is in the
-// new head: see [CommitStep].
+// Suspend is the transition that records how far the open round is, while calls of it
+// still run: stored results, at_most_once tools that are about to start, tickets that a
+// person can decide immediately. The new head shows which of the tickets got a place: see
+// [CommitStep].
 type Suspend struct {
 	Fence   uint64
 	Calls   []CallStatus // as the step leaves them; nil: unchanged

@@ -14,8 +14,8 @@ import (
 // that remembers that. It does not panic.
 type Sink func(core.Event) error
 
-// Tap takes what an [Emitter] emits, with its place, whether or not the emitter has a
-// sink: it keeps what a model says for readers that are not the run's own client. It is
+// Tap takes the events of an [Emitter], with their places, whether or not the emitter has
+// a sink: it keeps the model's words for readers that are not the run's own client. It is
 // called in the step's goroutine and returns immediately.
 type Tap interface {
 	// Add takes an event and its position; a position of kind 0 means that it has
@@ -70,11 +70,11 @@ func (e *Emitter) Fence() uint64 { return e.fence }
 // nothing was emitted yet. See [Emitter.Restart] for one that has started.
 func (e *Emitter) SetFence(fence uint64) { e.fence = fence }
 
-// SetTap makes the tap hear of the events that follow. The emitter has none before.
+// SetTap makes the tap receive the events that follow. The emitter has none before.
 func (e *Emitter) SetTap(t Tap) { e.tap = t }
 
-// Restart begins another attempt at the step's inference, under the next fence: what was
-// emitted of the one before is void.
+// Restart starts another attempt at the step's inference, under the next fence: the
+// events of the previous one are void.
 func (e *Emitter) Restart(fence uint64) {
 	e.fence = fence
 	if e.tap != nil {
@@ -107,8 +107,8 @@ func (e *Emitter) Listened() bool { return e.sink != nil && e.err == nil }
 // Begun reports whether run_start was emitted.
 func (e *Emitter) Begun() bool { return e.begun }
 
-// Start emits the run's first event, once: the step may begin the run and end it. Its
-// time is when the run was accepted, which a stream knows that waits for it to begin.
+// Start emits the run's first event, once: the step may start the run and end it. Its
+// time is when the run was accepted, which a stream that waits for its start knows.
 func (e *Emitter) Start(run *core.Run, thread string) {
 	if !e.begun {
 		e.begun = true
@@ -128,7 +128,7 @@ func (e *Emitter) Finish(run *core.Run) {
 	e.Emit(finishEvent(run))
 }
 
-// StepEnd emits that the step is over. at is when the last of it was said, in unix
+// StepEnd emits that the step is over. at is the time of its last word, in unix
 // milliseconds.
 func (e *Emitter) StepEnd(at int64) {
 	e.Emit(core.Event{Type: core.EventStepEnd, Time: core.Millis(at)})
@@ -161,7 +161,7 @@ func (e *Emitter) EmitAt(event core.Event, block, end int) {
 }
 
 // EmitUnplaced emits an event that has no place in the stream: a client that reconnects
-// is shown it again, from what holds then.
+// receives it again, in its present form.
 func (e *Emitter) EmitUnplaced(event core.Event) { e.emitPlaced(event, 0, 0, 0) }
 
 // emitPlaced is EmitAt for an event whose type alone does not say its place; kind 0: it
@@ -211,8 +211,8 @@ func (e *Emitter) Ready(turn *core.Message, i, end int) {
 	e.EmitAt(readyEvent(turn, i), len(turn.Content)+i, end)
 }
 
-// Complete announces that the model has said its turn. took is how long all its calls
-// took together, in milliseconds.
+// Complete announces that the turn is complete. took is how long all its calls took
+// together, in milliseconds.
 func (e *Emitter) Complete(turn *core.Message, took int64) {
 	e.EmitAt(completeEvent(turn, took), len(turn.Content)+len(turn.ToolCalls), 0)
 }

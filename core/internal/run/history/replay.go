@@ -111,8 +111,8 @@ func (r *Replayer) endStep() {
 	}
 }
 
-// Changed reports whether patches were shown since the state was, of a step or run that
-// is over: the state is to be shown before the next event, see [Replayer.State].
+// Changed reports whether a patch followed the last shown state, of a step or run that is
+// over: the state is to be shown before the next event, see [Replayer.State].
 func (r *Replayer) Changed() bool { return r.events.changed && r.open == 0 }
 
 // State emits the state of the thread after the last record that was added, as [Shown]
@@ -140,7 +140,7 @@ func (r *Replayer) Early(i int, entry thread.Entry, behind bool) error {
 }
 
 // Suspended emits a ticket of the open round, without a position: until it is decided,
-// every client that connects is shown it. The error is as for Add.
+// every client that connects receives it. The error is as for Add.
 func (r *Replayer) Suspended(t core.Ticket) error {
 	r.events.Suspended(t)
 	return r.events.err

@@ -18,8 +18,8 @@ import (
 // runtimeKeys begin the names of the runtime's own keys, which mean nothing to a client.
 const runtimeKeys = "reveille."
 
-// Visible reports whether clients are shown a value: not those of single calls, which
-// end with their step, and not the runtime's own.
+// Visible reports whether clients see a value: not those of single calls, which end with
+// their step, and not the runtime's own.
 func Visible(path state.KeyPath) bool {
 	return path.Scope != state.ScopeCall && !strings.HasPrefix(path.Name, runtimeKeys)
 }
@@ -88,8 +88,8 @@ func (e *Emitter) Change(entry *thread.Entry) {
 // Changed reports whether a change was emitted since the state as a whole was.
 func (e *Emitter) Changed() bool { return e.changed }
 
-// OweState makes [Emitter.Changed] true: the client of a stream that begins where its run
-// ends has not been shown the state before that.
+// OweState makes [Emitter.Changed] true: the client of a stream that starts where its run
+// ends has not received the earlier state.
 func (e *Emitter) OweState() { e.changed = true }
 
 // State emits the state as a whole, without a place: it is what holds now. A document of

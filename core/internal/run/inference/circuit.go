@@ -31,11 +31,11 @@ type Circuits struct {
 
 // Listener receives the output of a call, in the goroutine that makes it.
 type Listener interface {
-	// Hear takes what the model says; an error ends the call with it.
+	// Hear takes the model's output; an error ends the call with it.
 	Hear(d model.Delta) error
-	// Stopped reports whether the model has said that it stops, in this call.
+	// Stopped reports whether the model has announced its stop, in this call.
 	Stopped() bool
-	// Circuit hears of another state of the model's circuit, and how long it refuses calls.
+	// Circuit receives a new state of the model's circuit, and how long it refuses calls.
 	Circuit(ctx context.Context, state breaker.CircuitState, wait time.Duration)
 }
 

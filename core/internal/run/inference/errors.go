@@ -42,7 +42,7 @@ func (e *EndError) Unwrap() error { return e.Cause }
 // RefusedError is a call that was not made, since the model's circuit is open.
 type RefusedError struct{ Wait time.Duration }
 
-// Error says for how long.
+// Error has the time for which the circuit refuses calls.
 func (e *RefusedError) Error() string {
 	return fmt.Sprintf("the circuit of the model is open in this process, for %s more", e.Wait)
 }
@@ -52,7 +52,7 @@ func (e *RefusedError) Unwrap() error {
 	return &model.Error{Kind: model.KindOverloaded, Message: e.Error(), RetryAfter: e.Wait}
 }
 
-// GoneError is a pool of which no member is left.
+// GoneError is the error of a pool without remaining members.
 type GoneError struct {
 	Public string // what clients may read: the pool, and why each member was left
 	Cause  error  // the failure of the last one

@@ -21,8 +21,8 @@ import (
 
 // Prompt makes the requests of a step.
 type Prompt interface {
-	// Request returns the next request: the conversation, and after it what the turn has said
-	// so far, if a call is to resume from that.
+	// Request returns the next request: the conversation, and after it the words of the
+	// turn so far, if a call is to resume from them.
 	Request(ctx context.Context, said ...core.Message) (model.Request, error)
 	// Shorten makes the next requests show less, after the provider has refused one
 	// as too long; first is the sequence from which on they show messages. ok is
@@ -38,7 +38,7 @@ type Prompt interface {
 	Taken(callID string) bool
 }
 
-// Claim is the claim under which a step says its turn.
+// Claim is the claim under which a step generates its turn.
 type Claim interface {
 	// Refence takes the claim's next fence.
 	Refence(ctx context.Context) (fence uint64, err error)
@@ -49,7 +49,7 @@ type Claim interface {
 	Warn(ctx context.Context, text string, attrs ...any)
 }
 
-// Step is the step in which a turn is said.
+// Step is the step that generates a turn.
 type Step struct {
 	Key      core.ThreadKey
 	Run      core.ID
@@ -64,13 +64,13 @@ type Step struct {
 	Claim    Claim
 }
 
-// Start is what a turn begins with.
+// Start is the initial state of a turn.
 type Start struct {
 	ID    string               // of the message that it will be
 	Model *registry.BoundModel // that the agent calls, if it has no pool
 	// Last is the thread's place in a pool after its newest turn; nil: no pool.
 	Last *checkpoint.Home
-	// Member is what a record says of the pool, if that is fixed: then the turn leaves no
+	// Member is the pool's part in a record, if that is fixed: then the turn leaves no
 	// member; nil: nothing.
 	Member *thread.Member
 	Fixed  bool
@@ -106,7 +106,7 @@ type Turn struct {
 	goesOn    bool                 // the newest call resumed from the existing part of the turn
 }
 
-// New returns the turn of a step, of which nothing is said yet.
+// New returns the turn of a step, without any words.
 func New(step Step, from Start) *Turn {
 	t := &Turn{
 		step: step, lastWords: from.LastWords, model: from.Model,
@@ -147,11 +147,11 @@ func (t *Turn) Asked() (model, provider string) { return t.asked.Model, t.member
 // provider's own way.
 func (t *Turn) AskedForForm() bool { return t.asked.ResponseFormat != nil }
 
-// Member is what the turn's record says of the agent's pool; nil: it has none.
+// Member is the pool's part in the turn's record; nil: no pool.
 func (t *Turn) Member() *thread.Member { return t.pool.stands(t.member) }
 
-// FailedMember is what the record of a failed inference says of it: no member has said
-// anything.
+// FailedMember is the pool's part in the record of a failed inference: no member has
+// answered.
 func (t *Turn) FailedMember() *thread.Member { return t.pool.failed() }
 
 // Shown reports whether something of the turn was emitted that is in no record.

@@ -26,7 +26,7 @@ func AttemptOf(head thread.Head) (a Attempt, ok bool) {
 	return Attempt{r.ID, int(r.Step) + 1, head.Claim.Fence}, true
 }
 
-// Prefix begins the names of the attempt's chunks.
+// Prefix is the common prefix of the names of the attempt's chunks.
 func (a Attempt) Prefix() string { return recordname.Chunks(a.Run, a.Step, a.Fence) }
 
 // Events decodes a chunk of the attempt. The events have the positions that they have in

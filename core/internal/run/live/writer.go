@@ -317,7 +317,7 @@ func (w *Writer) forget() {
 	w.cut, w.since, w.writing = 0, time.Time{}, store.Record{}
 }
 
-// Restart implements history.Tap: it begins the next attempt, under another fence.
+// Restart implements history.Tap: it starts the next attempt, under another fence.
 func (w *Writer) Restart(fence uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -339,6 +339,6 @@ func (w *Writer) End() {
 	w.wake()
 }
 
-// Err is why the turn's events were given up; nil: they were not. It is called when the
-// step's work is over.
+// Err is why the turn's events were no longer stored; nil: they were. It is called when
+// the step's work is over.
 func (w *Writer) Err() error { return w.cause }
