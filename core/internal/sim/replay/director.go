@@ -47,7 +47,7 @@ type director struct {
 
 // errLeft ends a step whose claim the director has given back: for the machine it is
 // lost.
-var errLeft = fmt.Errorf("the replay goes on: %w", thread.ErrFenced)
+var errLeft = fmt.Errorf("the replay continues: %w", thread.ErrFenced)
 
 // lease is that of the director's claims. Its clock stands still, so that they hold.
 const lease = 30 * time.Second
@@ -133,7 +133,7 @@ func (d *director) play(ctx context.Context) error {
 			return err
 		}
 	}
-	return fmt.Errorf("the run does not come to its end within %d claims", d.maxSteps())
+	return fmt.Errorf("the run does not end within %d claims", d.maxSteps())
 }
 
 // enqueue gives the thread the run's input, as its log has it.

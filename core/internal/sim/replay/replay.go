@@ -111,7 +111,7 @@ func (p *player) replay(ctx context.Context, r *recording) Report {
 	}
 	if x := report.Difference; x != nil {
 		if x.Where == whereUntold {
-			report.Difference, report.Skipped = nil, "a call that was to wait, or waited, was cut off, and the records do not say when"
+			report.Difference, report.Skipped = nil, "a call that waited, or was about to, was cut off, and the records do not have the time"
 			return report
 		}
 		if r.crowded() {
@@ -148,7 +148,7 @@ func (p *player) resolve(ctx context.Context, r *recording) string {
 	case r.record.Ending != nil && r.record.Ending.Form != thread.FormWhole:
 		return fmt.Sprintf("its end was too large to be stored whole: it is %s", r.record.Ending.Form)
 	case len(r.own) == 0:
-		return "it has no input of its own, or that is not in the log"
+		return "it has no separate input, or its input is not in the log"
 	case r.lostAtItsStart():
 		return "it ended before its first step, and claims of it were lost"
 	}

@@ -366,7 +366,7 @@ func TestReplayOfARunThatTakesAnotherUp(t *testing.T) {
 		}
 		r.work(t)
 		want := "thread t1 run RUN1 (agent a, 0 steps, 2 records): the same\n" +
-			"thread t1 run RUN2 (agent a, 2 steps, 7 records): not replayed: it has no input of its own, or that is not in the log"
+			"thread t1 run RUN2 (agent a, 2 steps, 7 records): not replayed: it has no separate input, or its input is not in the log"
 		if diff := cmp.Diff(want, r.replayed(t, c, core.ID{}, failed, taken)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}

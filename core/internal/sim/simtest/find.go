@@ -159,12 +159,12 @@ func unsteady(again []difference, fresh func() (a, b transcript, ok bool)) (foun
 	random := differ(a, b)
 	told := map[kind]bool{}
 	for _, d := range again {
-		k, why := kindPackage, "In a process of its own it comes to the same each time: it keeps something in a variable of its package, which another process has not. Keep it in a state key."
+		k, why := kindPackage, "In a separate process the outcome is the same each time: it keeps a value in a variable of its package, which another process does not have. Keep it in a state key."
 		if slices.ContainsFunc(random, func(o difference) bool { return o.who == d.who }) {
-			k, why = kindRandom, "It uses randomness of its own. Ids that stay the same come from NewID of its context or call; what is drawn once is kept in the state."
+			k, why = kindRandom, "It uses its own randomness. Make ids by NewID of its context or call, which stay the same; keep a value that is drawn once in the state."
 		}
 		if !ok {
-			k, why = kindUnclear, "It uses randomness of its own, or keeps something in a variable of its package."
+			k, why = kindUnclear, "It uses its own randomness, or keeps a value in a variable of its package."
 		}
 		if !told[k] {
 			told[k] = true
@@ -198,7 +198,7 @@ func (o outcome) mistakes(clean outcome, s Scenario, allowed []string, pure bool
 	}
 	for _, e := range o.twice {
 		found = append(found, mistake{kindTwice, e.tool, fmt.Sprintf("tool %s ran twice for one call (%s), and has not asked for its key\n\t%s", e.tool, e.where,
-			"Give call.Key() to whatever it changes, keep finished parts by call.Once, or declare it AtMostOnce; or ReadOnly, if it changes nothing outside of the run.")})
+			"Send call.Key() with each change outside, keep finished parts by call.Once, or declare it AtMostOnce; declare it ReadOnly if it changes nothing outside of the run.")})
 	}
 	if late := o.late(clean, strikes); late != "" && len(o.problems) == 0 {
 		found = append(found, mistake{kindWorld, "late", late})
@@ -225,7 +225,7 @@ func (o outcome) mistakes(clean outcome, s Scenario, allowed []string, pure bool
 			found = append(found, mistake{kindWorld, name, fmt.Sprintf("effect %s happened %d times, %d without faults", name, got, want)})
 		case got < want && clean.said[effect] && !slices.Contains(allowed, effect):
 			found = append(found, mistake{kindLost, effect, fmt.Sprintf("effect %s was lost, and the log says the same as if it had happened\n\t%s", name,
-				"Effects happen at most once. What must happen is a tool's work, under the call's key; or name the effect in Options.MayBeLost.")})
+				"Effects happen at most once. Do work that must happen in a tool, under the call's key; or name the effect in Options.MayBeLost.")})
 		}
 	}
 	return found

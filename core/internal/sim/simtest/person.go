@@ -54,7 +54,7 @@ func (w *world) due(act Act) bool {
 	case <-w.beginning(act.while):
 		return true
 	case <-time.After(patience):
-		w.problem("no call of the tool %q has begun within %s", act.while, patience)
+		w.problem("no call of the tool %q has started within %s", act.while, patience)
 		return false
 	}
 }

@@ -136,7 +136,7 @@ func TestActsThatCannotBeDone(t *testing.T) {
 	}{
 		{"nothing waits", Scenario{Person: []Act{Say("hello"), Approve()}}, "act 2 of the person: no call waits for a decision"},
 		{"no such agent", Scenario{Agent: "b", Person: []Act{Say("hello")}}, `act 1 of the person: agent "b" not found, known are: seller`},
-		{"no such tool", Scenario{Person: []Act{Say("hello"), Cancel().While("fly")}}, `no call of the tool "fly" has begun within 30m0s`},
+		{"no such tool", Scenario{Person: []Act{Say("hello"), Cancel().While("fly")}}, `no call of the tool "fly" has started within 30m0s`},
 	}
 	made, err := newCast(func() World { return World{Parts: sample{}.parts} })
 	if err != nil {
