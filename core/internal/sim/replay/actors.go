@@ -40,8 +40,8 @@ func (d *director) cast() *registry.Resolved {
 // retries is how often a turn may break off that was stored in pieces.
 var retries = 20
 
-// Stream implements model.Model: it says what the model said in the step that is
-// under way.
+// Stream implements model.Model: it repeats the model's turn of the step that is under
+// way.
 func (d *director) Stream(ctx context.Context, _ model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		s := d.recording.steps[d.number]
@@ -63,14 +63,14 @@ func (d *director) Stream(ctx context.Context, _ model.Request) iter.Seq2[model.
 		case end.Type == core.TerminationNatural || end.Type == core.TerminationStopped || end.Type == core.TerminationBlocked:
 			d.differs(Difference{Step: d.number, Where: WhereRun, Field: "termination", Recorded: encode(end), Present: "the model is asked for another turn"})
 			yield(model.Delta{}, d.stop(ctx))
-		default: // the step came to nothing, and the run ended
+		default: // the step had no outcome, and the run ended
 			d.closes = true
 			yield(model.Delta{}, d.giveBack(ctx))
 		}
 	}
 }
 
-// fail fails as the model did, for good. The tokens that it cost are told once.
+// fail fails permanently, as the model did. It reports the tokens of the failure once.
 func (d *director) fail(e *thread.Entry, yield func(model.Delta, error) bool) {
 	if d.said++; d.said == 1 && !yield(model.Delta{Type: model.DeltaUsage, Usage: d.spent(e)}, nil) {
 		return
@@ -134,7 +134,7 @@ func (d *director) say(m *core.Message, yield func(model.Delta, error) bool) {
 	yield(model.Delta{Type: model.DeltaStop, Stop: m.StopReason}, nil)
 }
 
-// sent is what a model may have sent as the arguments that are stored: what is no
+// sent is the text that a model may have sent as the stored arguments: a text that is not
 // JSON is stored as a JSON string.
 func sent(stored json.RawMessage) string {
 	var text string
@@ -146,7 +146,7 @@ func sent(stored json.RawMessage) string {
 	return string(stored)
 }
 
-// recordedTool is a tool whose calls come to what they came to.
+// recordedTool is a tool whose calls repeat their outcomes.
 type recordedTool struct {
 	tool.Tool
 	director *director
@@ -173,7 +173,7 @@ func (t recordedTool) Run(ctx context.Context, call tool.Call) (tool.Result, err
 		return tool.Result{}, tool.Fatal(d.stop(ctx))
 	}
 	switch status := result.Message.ToolResult.Status; {
-	case status == core.ResultNotExecuted && (s.blocked() || d.closesIn(s)): // it asked, and nobody was asked any more
+	case status == core.ResultNotExecuted && (s.blocked() || d.closesIn(s)): // it asked, and no approver was asked any more
 		return tool.Suspended(core.TicketRequest{}), nil
 	case status == core.ResultOK, status == core.ResultError:
 	default:

@@ -8,8 +8,8 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
-// A recording is the run.Choices of the run that it is of: whatever its records do not
-// decide before it happens is as they say that it was.
+// A recording is the run.Choices of its run: everything that the records do not decide
+// beforehand is as they have it.
 var _ run.Choices = (*recording)(nil)
 
 // Time implements run.Choices.
@@ -51,7 +51,7 @@ func (s *recordedStep) began() int64 {
 	return 0
 }
 
-// said is when the turn of a step was complete, or what stands in its place; 0: nothing does.
+// said is when the turn of a step was complete, or the record in its place; 0: no record.
 func (s *recordedStep) said() int64 {
 	switch {
 	case s == nil:

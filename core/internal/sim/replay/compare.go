@@ -96,9 +96,9 @@ func (d *director) compareLengths(present []thread.Entry) *Difference {
 	return nil
 }
 
-// plain is an entry without what says who wrote it, after how many failures, in which
-// versions of the head, how long things took (a replay takes no time), and what requests
-// were reckoned at, which tells of the tools and prompts of the build that made them.
+// plain is an entry without its writer, the number of failures, and the versions of the
+// head. It also lacks durations (a replay takes no time), and the estimated sizes of
+// requests, which depend on the tools and prompts of the build that made them.
 func plain(e thread.Entry) thread.Entry {
 	e.Attempt, e.Retried, e.Round, e.Duration = 0, 0, 0, 0
 	if e.Window != nil {
@@ -118,7 +118,7 @@ func plain(e thread.Entry) thread.Entry {
 	return e
 }
 
-// unmetered are totals without what they say for whoever pays: a replay costs nothing.
+// unmetered are totals without the figures for billing: a replay costs nothing.
 func unmetered(t thread.Totals) thread.Totals {
 	t.Metered = nil
 	return t
@@ -188,7 +188,7 @@ func (d *director) nameOwner(x *Difference) {
 	x.Plugin = d.played.Engine.Owner(name)
 }
 
-// compareRounds compares what a round had come to when it began to wait.
+// compareRounds compares the states of a round when it started to wait.
 func (d *director) compareRounds(s *recordedStep, recorded, present thread.RoundRecord) *Difference {
 	recorded.Waits, present.Waits = nil, nil // which were decided by then is not known
 	recorded.After, present.After, recorded.Fence, present.Fence = 0, 0, 0, 0
@@ -236,7 +236,7 @@ func (d *director) compareStates(before, present []thread.Entry) (*Difference, e
 	return x, nil
 }
 
-// place is where a fold stands: values end with their run or step.
+// place is the place of a fold: values end with their run or step.
 type place struct {
 	run  core.ID
 	step int
@@ -278,7 +278,7 @@ type placedEvent struct {
 	Event    core.Event `json:"event"`
 }
 
-// events are those of a run that somebody reads who comes late.
+// events are the events of a run for a reader that comes late.
 func events(of core.Run, entries []thread.Entry) (all []placedEvent) {
 	r := history.NewReplayer(of, func(e core.Event) error {
 		all = append(all, placedEvent{e.Position, e})

@@ -16,13 +16,13 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// director takes one recorded run through the step machine. It stands between the
-// machine and the mailbox: whenever the machine writes a head, the director sees to it
-// that what people did until then has happened. It is the model and the tools as well.
+// director takes one recorded run through the step machine. It is between the machine and
+// the mailbox: whenever the machine writes a head, the director makes the acts of people
+// happen that had happened until then. It is the model and the tools as well.
 //
-// A claim is given back behind every turn with calls, and wherever something must
-// happen before the round goes on: what was merged is merged again then, as after a
-// crash, which comes to the same.
+// A claim is released after every turn with calls, and wherever something must happen
+// before the round continues: the merged part is merged again then, as after a crash,
+// with the same outcome.
 type director struct {
 	recording *recording
 	o         Options
@@ -42,14 +42,13 @@ type director struct {
 	closes  bool                  // the run is to be closed as the record says
 	over    bool                  // the record ends here
 	found   *Difference           // on the way, before there are records to compare
-	untold  bool                  // the record does not say how a wait ended
+	untold  bool                  // the record does not have the end of a wait
 }
 
-// errLeft ends a step whose claim the director has given back: for the machine it is
-// lost.
+// errLeft ends a step whose claim the director has released: for the machine it is lost.
 var errLeft = fmt.Errorf("the replay continues: %w", thread.ErrFenced)
 
-// lease is that of the director's claims. Its clock stands still, so that they hold.
+// lease is that of the director's claims. Its clock does not move, so that they hold.
 const lease = 30 * time.Second
 
 // quiet discards what the machine logs: of a replay it has been logged.
@@ -71,7 +70,7 @@ func (o Options) newDirector(r *recording, owner string, on store.Backend) (*dir
 	return d, err
 }
 
-// asleep wakes nobody.
+// asleep sends no wake-ups.
 type asleep struct{}
 
 // Wake implements mailbox.Waker.
@@ -80,8 +79,8 @@ func (asleep) Wake(context.Context, core.WakeUp, time.Duration) error { return n
 // maxSteps bounds the claims of a replayed run, by those that its record can need.
 func (d *director) maxSteps() int { return 20 + 40*(len(d.recording.entries)+d.recording.last) }
 
-// play takes the run to its end, or as far as its record goes. The error says that
-// the replay itself has failed.
+// play takes the run to its end, or as far as its record goes. The error means that the
+// replay itself has failed.
 func (d *director) play(ctx context.Context) error {
 	if err := d.enqueue(ctx); err != nil {
 		return err
@@ -126,7 +125,7 @@ func (d *director) play(ctx context.Context) error {
 		if d.over {
 			return nil
 		}
-		if err != nil && !errors.Is(err, thread.ErrFenced) { // nobody else takes claims: the director has given it back
+		if err != nil && !errors.Is(err, thread.ErrFenced) { // no other worker takes claims: the director has released it
 			return err
 		}
 		if err := d.dropWaiting(ctx); err != nil {
@@ -185,7 +184,7 @@ func (d *director) prepare(ctx context.Context, head thread.Head) error {
 		d.closes = true
 		return d.putResults(ctx, head, s, func(*thread.Entry, int) bool { return true })
 	default:
-		// What nobody knows the outcome of has no code that would come to it.
+		// No code would reach an outcome that is unknown.
 		return d.putResults(ctx, head, s, func(e *thread.Entry, i int) bool {
 			return e.Message.ToolResult.Status == core.ResultUnknown && d.due(s, i)
 		})
@@ -261,8 +260,8 @@ func (d *director) loseClaims(ctx context.Context, head thread.Head) error {
 	return nil
 }
 
-// endRun makes the run end as its record says, where no code would come to that: it
-// was ended from outside, or by a step of which nothing is left.
+// endRun makes the run end as in its record, if no code would reach that end: it was
+// ended from outside, or by a step of which nothing is left.
 func (d *director) endRun(ctx context.Context, head thread.Head) (thread.Head, error) {
 	change := thread.CommitStep{Fence: head.Claim.Fence, From: head.Seq, Seq: head.Seq, Outcome: thread.Done, Listens: true}
 	head, _, err := d.box.Commit(ctx, d.recording.key, head, change, func(next thread.Head, _ thread.Result) ([]store.Record, error) {

@@ -8,9 +8,10 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 )
 
-// env is a world in which nothing happens by itself: the clock stands, what is started
-// runs to its end before its starter goes on, and no time is ever over. So two replays
-// of the same record by the same code do the same, in the same order.
+// env is an environment in which nothing happens by itself: the clock does not move, a
+// started function runs to its end before its starter continues, and no time is ever
+// over. So two replays of the same record by the same code do the same, in the same
+// order.
 func (d *director) env() *env.Env {
 	return &env.Env{
 		Now:   func() time.Time { return time.UnixMilli(d.now).UTC() },

@@ -8,9 +8,9 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
-// inTurn leaves results unfinished that stand in the line behind one which is still to come:
-// what is finished keeps its place in the line, and the claim that brings the other one holds
-// them back.
+// inTurn leaves results unfinished whose place in the line follows one that is still to
+// come: a finished result keeps its place in the line, and the claim that brings the
+// other one holds them back.
 func (s *recordedStep) inTurn(c thread.CommitStep, head thread.Head) thread.CommitStep {
 	place := func(i int) int {
 		if e := s.result(i); e != nil {

@@ -18,14 +18,14 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// recording is what is stored of a run.
+// recording has the stored records of a run.
 type recording struct {
 	key      core.ThreadKey
 	agent    *registry.Resolved // that it had
 	record   thread.RunRecord
 	first    uint64         // sequence of its first record
 	entries  []thread.Entry // all of them
-	own      []core.Message // what it was started with
+	own      []core.Message // its first input
 	takeBack uint64         // first sequence of what its input supersedes; 0: nothing
 	steps    map[int]*recordedStep
 	last     int // the last step that has a turn
@@ -35,12 +35,12 @@ type recording struct {
 	inherited bool
 }
 
-// recordedStep is what is stored of a step.
+// recordedStep has the stored records of a step.
 type recordedStep struct {
 	inputs  []input       // what was steered to the run and read before the step
-	turn    *thread.Entry // nil: the step came to none
+	turn    *thread.Entry // nil: the step has no turn
 	words   *thread.Entry // the last words of a run that a person ended
-	failed  *thread.Entry // the inference failed, and the run went on
+	failed  *thread.Entry // the inference failed, and the run continued
 	wrong   string        // with the turn as the run's answer; "": nothing, or the run ended there
 	seq     uint64        // of the turn
 	results []*thread.Entry
@@ -48,10 +48,10 @@ type recordedStep struct {
 	decided map[int][]thread.DecisionRecord // by call
 	waits   []wait                          // oldest first
 	closed  bool                            // a step record closes its round
-	round   uint64                          // version of the wait that the round went on from last
+	round   uint64                          // version of the wait that the round continued from last
 
-	// tooLate says that calls of a blocked round which did not come to run were decided
-	// when it was blocked already. The records do not tell: both are tried.
+	// tooLate means that calls of a blocked round which did not run were decided when it
+	// was blocked already. The records do not tell: both are tried.
 	tooLate bool
 }
 
@@ -70,7 +70,7 @@ type wait struct {
 // ended reports whether the run was over.
 func (r *recording) ended() bool { return r.record.Status == core.RunDone }
 
-// step returns what is stored of a step, and makes room for it.
+// step returns the stored records of a step, and makes space for them.
 func (r *recording) step(number int) *recordedStep {
 	s := r.steps[number]
 	if s == nil {
@@ -155,7 +155,8 @@ func (r *recording) hear(m core.Message, from core.ID) {
 	s.inputs = append(s.inputs, input{from, []core.Message{m}})
 }
 
-// readRun reads what lies around the log. own says that a run before it is of this thread.
+// readRun reads the records outside of the log. own means that a run before it is of this
+// thread.
 func (o Options) readRun(ctx context.Context, from store.Backend, r *recording, head thread.Head, own bool) error {
 	id := r.record.ID
 	stored, ok, err := from.Get(ctx, r.key, recordname.Run(id))
@@ -172,7 +173,7 @@ func (o Options) readRun(ctx context.Context, from store.Backend, r *recording, 
 	if err != nil {
 		return fmt.Errorf("run %s: %w", id, err)
 	}
-	if first != r.record.Dispatch { // it goes on with another, and was steered
+	if first != r.record.Dispatch { // it continues another, and was steered
 		r.own = nil
 	}
 	if head.Run.ID == id && head.Run.Cursor == thread.CursorTools {
@@ -208,9 +209,9 @@ func (o Options) readRun(ctx context.Context, from store.Backend, r *recording, 
 	return nil
 }
 
-// keepWaits drops what is left of writes that were refused, or came to nothing before the
-// head: then records of tickets may be missing. Where no record says what the round went on
-// from last, it is the newest.
+// keepWaits drops the records of writes that were refused, or had no effect on the head:
+// then records of tickets may be missing. If no record has the wait that the round
+// continued from last, it is the newest.
 func (s *recordedStep) keepWaits(run core.ID) {
 	tickets := map[uint64]bool{}
 	for _, asked := range s.asked {
@@ -259,16 +260,16 @@ func (r *recording) decideTooLate() (other bool) {
 	return other
 }
 
-// lostAtItsStart reports whether a run that was to take the log back ended before its
-// first step, and claims of it were lost: which of them had taken it back decides what
-// stands in the log.
+// lostAtItsStart reports whether a run that was to supersede the log ended before its
+// first step, and claims of it were lost: the claim that had superseded it decides the
+// content of the log.
 func (r *recording) lostAtItsStart() bool { return r.record.Skipped && r.takeBack != 0 && r.last == 0 }
 
 // pageSize is how many records are listed at once.
 const pageSize = 500
 
-// readOpenRound reads the results of the round that is open: they lie behind what the
-// head covers.
+// readOpenRound reads the results of the round that is open: they lie after the head's
+// last record.
 func (o Options) readOpenRound(ctx context.Context, from store.Backend, r *recording, head thread.Head) error {
 	s := r.step(int(head.Run.Step))
 	s.results, s.closed, s.round = make([]*thread.Entry, len(head.Run.Calls)), true, head.Run.Round
@@ -289,8 +290,8 @@ func (o Options) readOpenRound(ctx context.Context, from store.Backend, r *recor
 	return nil
 }
 
-// sortIn sorts in a record of a round: a ticket, a decision, or what a round had come
-// to when it began to wait. Of a step that is not in the log nothing counts.
+// sortIn sorts in a record of a round: a ticket, a decision, or the state of a round when
+// it started to wait. A step that is not in the log does not count.
 func (o Options) sortIn(r *recording, record store.Record) error {
 	parts := strings.Split(record.Name, "#")
 	if parts[2] == "round" {
@@ -328,7 +329,7 @@ func (o Options) sortIn(r *recording, record store.Record) error {
 	return nil
 }
 
-// at returns the step whose turn is at a sequence; nil: there is none.
+// at returns the step whose turn is at a sequence; nil: no such step.
 func (r *recording) at(seq uint64) *recordedStep {
 	for _, s := range r.steps {
 		if s.turn != nil && s.seq == seq {
@@ -359,9 +360,9 @@ func (s *recordedStep) decision(call, n int) (thread.DecisionRecord, bool) {
 	if n+1 < len(tickets) {
 		id = tickets[n+1].After
 	} else if result := s.result(call); result != nil {
-		// A call that may have run, or did not come to run, does not say which decision it
-		// had: there was one, if any is stored. In a round that was blocked that may have
-		// come too late: see tooLate.
+		// The result of a call that may have run, or did not run, does not name its
+		// decision: there was one, if any is stored. In a round that was blocked that may
+		// have come too late: see tooLate.
 		status := result.Message.ToolResult.Status
 		id, any = result.Decision, status == core.ResultUnknown || status == core.ResultNotExecuted && !(s.tooLate && s.blocked())
 	}

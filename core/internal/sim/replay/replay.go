@@ -119,7 +119,7 @@ func (p *player) replay(ctx context.Context, r *recording) Report {
 			return report
 		}
 		x.Thread, x.Run = r.key, r.record.ID
-		// Code that the record decides comes to the same again, whatever that is.
+		// Code that the record decides has the same outcome again, for any content.
 		if x.Where == WhereReplay {
 			return report
 		}
@@ -130,12 +130,12 @@ func (p *player) replay(ctx context.Context, r *recording) Report {
 	return report
 }
 
-// resolve finds the agent that the run had: with the spec of then, if that was kept,
-// and the code of today. It returns why there is none; empty: there is one.
+// resolve finds the agent that the run had: with the old spec, if that was kept, and the
+// present code. It returns the reason if it does not exist; empty: it exists.
 func (p *player) resolve(ctx context.Context, r *recording) string {
 	id, pin := r.record.AgentID, r.record.Resolution
 	var err error
-	if pin == "" { // it never came to a step
+	if pin == "" { // it never reached a step
 		r.agent, err = p.options.Agents.Resolve(id)
 	} else {
 		r.agent, err = p.pins.Resolve(ctx, id, pin)
@@ -201,9 +201,9 @@ func (p *player) inForce(r *recording) uint64 {
 	return p.summed.inForce(p.options.Records, p.before)
 }
 
-// mayCopy reports whether the thread may have been made with a summary that nothing before
-// the run was said under: a fork has those of the other thread that cover what it has. No
-// record says so.
+// mayCopy reports whether the thread may have been made with a summary that no turn
+// before the run used: a fork has those of the other thread that cover its messages. No
+// record has that.
 func (p *player) mayCopy(r *recording) bool {
 	upTo := r.summed()
 	return p.inherits && upTo <= uint64(len(p.before)) && upTo > p.summed.inForce(p.options.Records, p.before)

@@ -10,8 +10,8 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// summaries are those of a thread that turns were said under, by the sequence that they
-// cover. A replay makes none: whatever a model has written, it would write something else.
+// summaries are the summaries of a thread that its turns used, by the sequence that they
+// cover. A replay makes none: a model would write another text.
 type summaries map[uint64]store.Record
 
 // summed is the summary that the run's first turn was said under; 0: it was under none.
@@ -44,8 +44,8 @@ func (o Options) readSummaries(ctx context.Context, from store.Backend, key core
 	return all, nil
 }
 
-// readSummary reads a summary, and those that it was made behind: a fork has some that none
-// of its turns was said under.
+// readSummary reads a summary and its predecessors: a fork has some that none of its
+// turns used.
 func (o Options) readSummary(ctx context.Context, from store.Backend, key core.ThreadKey, upTo uint64, all summaries) error {
 	for upTo > 0 {
 		if _, known := all[upTo]; known {
@@ -60,7 +60,7 @@ func (o Options) readSummary(ctx context.Context, from store.Backend, key core.T
 		}
 		all[upTo] = record
 		s, err := o.Records.DecodeSummary(upTo, record.Payload)
-		if err != nil { // nothing depends on it, or the replay says so
+		if err != nil { // nothing depends on it, or the replay reports it
 			return nil
 		}
 		upTo = s.Predecessor
@@ -78,7 +78,7 @@ func (s summaries) lay(ctx context.Context, on store.Backend, key core.ThreadKey
 	return nil
 }
 
-// inForce is the summary that was in force behind some records.
+// inForce is the summary that was in force after some records.
 func (s summaries) inForce(records thread.Records, entries []thread.Entry) (upTo uint64) {
 	for i := range entries {
 		if r := entries[i].Superseded; r != nil {

@@ -33,7 +33,7 @@ func (d *director) Commit(ctx context.Context, key core.ThreadKey, known thread.
 		if err := d.steer(ctx, d.number+1, thread.InboxInternal, 1); err != nil {
 			return known, thread.Result{}, err
 		}
-		// So did something that it did not come to read, or that was taken back.
+		// So did input that it did not read, or that was withdrawn.
 		takenBack = d.number < d.recording.last && d.heard[d.number+1] == 0
 		if end := d.recording.record.Termination; takenBack || d.recording.ended() && d.number == d.recording.last && end.Type != core.TerminationNatural {
 			if err := d.interject(ctx); err != nil {
@@ -65,9 +65,8 @@ func (d *director) Commit(ctx context.Context, key core.ThreadKey, known thread.
 	return head, result, nil
 }
 
-// decideInLine decides about calls that wait while results are held back which stand behind
-// theirs in the line: those were decided while siblings still ran. It returns the head
-// then.
+// decideInLine decides about calls that wait while later results in the line are held
+// back: those were decided while siblings still ran. It returns the head then.
 func (d *director) decideInLine(ctx context.Context, head thread.Head) (thread.Head, error) {
 	s := d.recording.steps[int(head.Run.Step)]
 	if s == nil {
@@ -129,10 +128,10 @@ func (d *director) due(s *recordedStep, call int) bool {
 	return len(waits) == 0 || slices.Contains(waits[0].Merged, call)
 }
 
-// commitWait is asked when the round is to wait. Where the record has that wait it is
-// written, with what was decided by then. Else the round went on at once: what it
-// waits for was decided while siblings still ran. The tickets are put up and decided,
-// and the next claim goes on.
+// commitWait is called when the round is to wait. If the record has that wait, it is
+// written, with the decisions until then. Else the round continued immediately: its
+// tickets were decided while siblings still ran. The tickets are put up and decided, and
+// the next claim continues.
 func (d *director) commitWait(ctx context.Context, c thread.CommitStep, build func(thread.Head, thread.Result) ([]store.Record, error)) (thread.Head, thread.Result, error) {
 	c.Tickets = d.inOrder(c.Tickets)
 	head, present, open, err := d.wouldWait(ctx, c, build)
@@ -177,8 +176,7 @@ func (d *director) commitWait(ctx context.Context, c thread.CommitStep, build fu
 	return d.box.Commit(ctx, d.recording.key, thread.Head{}, c, build)
 }
 
-// wouldWait returns what a wait would write: the round, and the tickets that nobody
-// has decided.
+// wouldWait returns the records of a wait: the round, and the undecided tickets.
 func (d *director) wouldWait(ctx context.Context, c thread.CommitStep, build func(thread.Head, thread.Result) ([]store.Record, error)) (head thread.Head, present thread.RoundRecord, open []thread.Ticket, err error) {
 	if head, err = d.box.Head(ctx, d.recording.key); err != nil {
 		return head, present, nil, err
@@ -196,12 +194,12 @@ func (d *director) wouldWait(ctx context.Context, c thread.CommitStep, build fun
 	return head, present, undecided(next.Tickets), err
 }
 
-// undecided are the tickets that nobody has decided.
+// undecided are the tickets without a decision.
 func undecided(tickets []thread.Ticket) []thread.Ticket {
 	return slices.DeleteFunc(slices.Clone(tickets), func(t thread.Ticket) bool { return t.Decision != 0 })
 }
 
-// roundOf is what the round has come to, from the records of a wait.
+// roundOf is the state of the round, from the records of a wait.
 func (d *director) roundOf(records []store.Record) (present thread.RoundRecord, err error) {
 	for _, r := range records {
 		if strings.Contains(r.Name, "#round#") {
@@ -211,9 +209,9 @@ func (d *director) roundOf(records []store.Record) (present thread.RoundRecord, 
 	return present, fmt.Errorf("a wait without its round: %w", store.ErrCorrupt)
 }
 
-// matching is the index of the recorded wait that a round has come to; -1: none. A round whose
-// claim went on at once may have left two records of one sort: calls asked for more between
-// them. What the second waits for is not decided at the first.
+// matching is the index of the recorded wait that a round has reached; -1: none. A round
+// whose claim continued immediately may have left two records of one sort: calls asked
+// for more between them. The tickets of the second are not decided at the first.
 func (d *director) matching(s *recordedStep, present thread.RoundRecord, tickets []thread.Ticket) int {
 	for i := d.waited[s]; i < len(s.waits); i++ {
 		w := s.waits[i]
@@ -240,7 +238,7 @@ func without(tickets []thread.Ticket, ids []uint64) []thread.Ticket {
 	return slices.DeleteFunc(slices.Clone(tickets), func(t thread.Ticket) bool { return slices.Contains(ids, t.ID) })
 }
 
-// putUp puts a round's tickets in the head, while its claim goes on.
+// putUp puts a round's tickets in the head, while its claim continues.
 func (d *director) putUp(ctx context.Context, c thread.CommitStep, build func(thread.Head, thread.Result) ([]store.Record, error)) error {
 	change := thread.Suspend{Fence: c.Fence, Calls: c.Calls, Tickets: c.Tickets}
 	_, _, err := d.box.Commit(ctx, d.recording.key, thread.Head{}, change, func(next thread.Head, result thread.Result) ([]store.Record, error) {
@@ -257,7 +255,8 @@ func (d *director) putUp(ctx context.Context, c thread.CommitStep, build func(th
 	return err
 }
 
-// answerTickets does with tickets what was done: some are decided, or a person spoke instead.
+// answerTickets repeats the acts on tickets: some are decided, or a person sent a message
+// instead.
 func (d *director) answerTickets(ctx context.Context, s *recordedStep, tickets []thread.Ticket) (decided, spoke bool, err error) {
 	for _, t := range tickets {
 		call := int(t.Call)
@@ -269,8 +268,8 @@ func (d *director) answerTickets(ctx context.Context, s *recordedStep, tickets [
 		if !ok {
 			result := s.result(call)
 			cancelled := n+1 == len(s.asked[call]) && s.superseded(result) && t.Kind != thread.TicketChild
-			// Of a round that was closed it was the close that cancelled, unless the round
-			// went on.
+			// If a round was closed, the close cancelled its calls, unless the round
+			// continued.
 			goesOn := !d.closesIn(s) || slices.ContainsFunc(d.next(s), func(w wait) bool { return slices.Contains(w.Merged, call) })
 			spoke = spoke || cancelled && goesOn
 			continue
@@ -340,8 +339,8 @@ func (d *director) decide(ctx context.Context, s *recordedStep, t thread.Ticket,
 }
 
 // settledNext are those of the open tickets that were decided first: by the next wait
-// that lacks any of them its calls have come to something since, or else it is all
-// that it lacks.
+// that lacks any of them its calls have an outcome since, or else it is all that it
+// lacks.
 func (d *director) settledNext(s *recordedStep, open []thread.Ticket) []thread.Ticket {
 	for _, w := range d.next(s) {
 		gone := without(open, w.Waits)
@@ -369,7 +368,7 @@ func (d *director) ticket(s *recordedStep, t thread.Ticket) int {
 // endWait does what ended the wait of a run: decisions, or what a person said.
 func (d *director) endWait(ctx context.Context, head thread.Head, s *recordedStep) error {
 	open := undecided(head.Tickets)
-	for len(open) > 0 && head.Run.Status == thread.Waiting { // a batch goes on when all are decided
+	for len(open) > 0 && head.Run.Status == thread.Waiting { // a batch continues when all are decided
 		now := d.settledNext(s, open)
 		if _, _, err := d.answerTickets(ctx, s, now); err != nil {
 			return err
@@ -389,7 +388,8 @@ func (d *director) endWait(ctx context.Context, head thread.Head, s *recordedSte
 	if !d.closesIn(s) {
 		return d.stuck(ctx, s, head)
 	}
-	// Whatever ended the run, its tickets go with it: as if somebody had spoken.
+	// In every case the tickets of the run end with it: as if a person had sent a
+	// message.
 	d.closes = true
 	if err := d.putResults(ctx, head, s, func(*thread.Entry, int) bool { return true }); err != nil {
 		return err
@@ -414,8 +414,8 @@ func (d *director) rouse(ctx context.Context, s *recordedStep, head thread.Head)
 	return d.interject(ctx)
 }
 
-// stuck is asked when the round waits and the record does not say how that ended: the
-// record ends there, or the run was closed, or the call did not wait.
+// stuck is called when the round waits and the record does not have the end of the wait:
+// the record ends there, or the run was closed, or the call did not wait.
 func (d *director) stuck(ctx context.Context, s *recordedStep, head thread.Head) error {
 	d.over = true
 	if d.closesIn(s) {
@@ -429,7 +429,7 @@ func (d *director) stuck(ctx context.Context, s *recordedStep, head thread.Head)
 		}
 		switch status := result.Message.ToolResult.Status; {
 		case status == core.ResultUnknown, status == core.ResultNotExecuted && s.blocked():
-			d.untold = true // it waited, or was asked about, and was cut off: when is not recorded
+			d.untold = true // it waited, or was about to, and was cut off: the time is not recorded
 		default:
 			d.differs(Difference{
 				Step: d.number, Seq: s.seq + 1 + uint64(t.Call), Where: WhereLog, Field: "message.tool_result", By: "gates and tools",

@@ -31,7 +31,7 @@ const (
 	Duplicate Fault = "duplicate"
 )
 
-// faults are those that can happen at a point. What ends or stops a process can
+// faults are those that can happen at a point. Faults that end or stop a process can
 // happen anywhere.
 func faults(p env.Point) []Fault {
 	all := []Fault{CrashBefore, CrashAfter, PauseBefore, PauseAfter}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// difference says where two worlds come apart.
+// difference is the place where two worlds differ first.
 type difference struct {
 	who, where   string // of the parts; empty: none of their functions differs
 	record       int    // of the log, from 1; 0: the logs are the same
@@ -28,7 +28,7 @@ func (d difference) String() string {
 	return b.String()
 }
 
-// around is how many bytes before and behind a difference are shown.
+// around is how many bytes before and after a difference are shown.
 const around = 80
 
 // cut shows two texts around the first byte that differs.
@@ -79,7 +79,7 @@ func differ(before, here transcript) (all []difference) {
 	return all
 }
 
-// bySight is what the functions came to, by who and where.
+// bySight has the outcomes of the functions, by plugin and place.
 func bySight(all []sight) map[string][]string {
 	known := map[string][]string{}
 	for _, s := range all {
@@ -123,13 +123,13 @@ const (
 // mistake is something that is wrong, named once.
 type mistake struct {
 	kind kind
-	name string // what has made it: each is told once
+	name string // its cause: each is reported once
 	text string
 }
 
-// impure tells what the parts read by themselves, from worlds without faults: one, the
+// impure finds what the parts read by themselves, from worlds without faults: one, the
 // same again, and the same under another clock; of each kind the first. fresh plays two
-// in processes of their own, which tells a package variable from randomness.
+// in separate processes, which distinguishes a package variable from randomness.
 func impure(first, second, ahead transcript, shift time.Duration, fresh func() (a, b transcript, ok bool)) (found []mistake) {
 	again := blamed(differ(first, second), first)
 	if len(again) > 0 {
@@ -174,8 +174,8 @@ func unsteady(again []difference, fresh func() (a, b transcript, ok bool)) (foun
 	return found
 }
 
-// late says that a world took too long to get over its faults; empty: it did not. What
-// takes time by itself may have been done again.
+// late returns a complaint if a world took too long to recover from its faults; empty: it
+// did not. Work that takes time by itself may have been done again.
 func (o outcome) late(clean outcome, strikes []strike) string {
 	limit := clean.took
 	for _, s := range strikes {
@@ -187,13 +187,13 @@ func (o outcome) late(clean outcome, strikes []strike) string {
 	return fmt.Sprintf("it was over after %s; without faults after %s, and at most %s is allowed", o.took, clean.took, limit)
 }
 
-// mistakes are what a world with faults shows. pure says that worlds without faults are
-// all the same, so that others can be compared with them.
+// mistakes are the mistakes that a world with faults shows. pure means that worlds
+// without faults are all equal, so that others can be compared with them.
 func (o outcome) mistakes(clean outcome, s Scenario, allowed []string, pure bool, strikes ...strike) (found []mistake) {
 	for _, p := range o.problems {
 		found = append(found, mistake{kindWorld, p, p})
 	}
-	if pure && !o.struck && len(strikes) == 1 && s.poison == "" { // of two, one may come to be passed only before the other
+	if pure && !o.struck && len(strikes) == 1 && s.poison == "" { // of two faults, one point may be passed only before the other
 		found = append(found, mistake{kindWorld, "not passed", "the point was not passed: what comes before it is another thing each time"})
 	}
 	for _, e := range o.twice {

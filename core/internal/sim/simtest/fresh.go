@@ -9,15 +9,15 @@ import (
 	"testing"
 )
 
-// What a process of its own is told: which scenario to play, and where to write what it
-// came to.
+// The variables of a separate process: the scenario to play, and the file for its
+// outcome.
 const (
 	freshScenario = "SIMTEST_SCENARIO"
 	freshFile     = "SIMTEST_FILE"
 )
 
-// fresh plays a scenario in two processes of their own, whose package variables are as
-// the program begins with them. What differs between those is random.
+// fresh plays a scenario in two separate processes, whose package variables have their
+// initial values. Differences between those are random.
 func fresh(t *testing.T, scenario string) (a, b transcript, ok bool) {
 	test, _, _ := strings.Cut(t.Name(), "/"+rewritten(scenario))
 	for _, out := range []*transcript{&a, &b} {
@@ -33,7 +33,7 @@ func fresh(t *testing.T, scenario string) (a, b transcript, ok bool) {
 	return a, b, true
 }
 
-// rewritten is a subtest's name as the testing package makes it of what it is given.
+// rewritten is the name that the testing package gives a subtest.
 func rewritten(name string) string { return strings.ReplaceAll(name, " ", "_") }
 
 // told plays the scenario that this process was started for, if it was.

@@ -20,7 +20,7 @@ type transcript struct {
 	Seen []sight  `json:"seen"`
 }
 
-// outcome is what a world came to.
+// outcome is the outcome of a world.
 type outcome struct {
 	transcript
 	effects  map[string]int
@@ -28,7 +28,7 @@ type outcome struct {
 	unknown  bool // the outcome of a call is unknown, or RunEnd was skipped: what follows is another story
 	struck   bool // all faults have struck
 	took     time.Duration
-	taken    bool // a process went on with what another one had begun
+	taken    bool // a process continued the work of another one
 	ended    Ended
 	sites    []site
 	twice    []*execution // of the calls that ran twice without need
@@ -142,8 +142,7 @@ func idsOf(all []written) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// plain is a record without times, and without what says which worker wrote it after
-// how many tries.
+// plain is a record without times, its writer and the number of attempts.
 func plain(e thread.Entry) thread.Entry {
 	e.At, e.Attempt, e.Retried, e.Round, e.Duration = 0, 0, 0, 0, 0
 	if e.Failed != nil {
@@ -214,7 +213,7 @@ func (o *outcome) runs(ctx context.Context, w *world, t written) (ended []core.T
 }
 
 // twice are the second executions of calls whose tool may have acted twice: it has not
-// asked for the call's key, and does not say that it only reads.
+// asked for the call's key, and is not declared read-only.
 func twice(all []*execution) (again []*execution) {
 	first := map[string]*execution{}
 	for _, e := range all {

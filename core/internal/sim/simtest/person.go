@@ -59,8 +59,8 @@ func (w *world) due(act Act) bool {
 	}
 }
 
-// ask makes a request once. over says that there was a response; the error is one
-// that no other try would be without.
+// ask makes a request once. over means that there was a response; the error is one that
+// no other attempt would avoid.
 func (w *world) ask(ctx context.Context, try int, request func(context.Context, *process, int) (bool, error)) (over bool, failure error) {
 	type response struct {
 		over bool
@@ -94,7 +94,7 @@ func (w *world) ask(ctx context.Context, try int, request func(context.Context, 
 	}
 }
 
-// request is what the person asks for, the same with each try.
+// request is the person's request, the same with each attempt.
 func (w *world) request(i int, act Act) func(ctx context.Context, p *process, try int) (over bool, err error) {
 	name := fmt.Sprint("act-", i+1)
 	switch act.kind {
@@ -141,8 +141,8 @@ func (w *world) agent(p *process) string {
 	return p.runtime.DefaultAgent()
 }
 
-// eventual tells of an event, in other words with each delivery. Whichever of them is
-// answered, it is about the same run.
+// eventual submits an event, with other words in each delivery. For each of them the
+// response is about the same run.
 func (w *world) eventual(act Act) func(ctx context.Context, p *process, try int) (over bool, err error) {
 	return func(ctx context.Context, p *process, _ int) (bool, error) {
 		w.mu.Lock()
@@ -196,7 +196,7 @@ func (w *world) decision(name string, act Act) func(ctx context.Context, p *proc
 	}
 }
 
-// waiting returns the first suspension that nobody has decided about.
+// waiting returns the first suspension without a decision.
 func (w *world) waiting(ctx context.Context, p *process) (run core.ID, suspension string, err error) {
 	nothing := core.Errorf(core.CodeNotFound, "no call waits for a decision")
 	head, err := w.store.Head(ctx, key)

@@ -15,30 +15,30 @@ import (
 	"github.com/reveille-run/reveille/core/store/storetest"
 )
 
-// process is one process of a world: a runtime of parts that no other process has.
-// Whatever it does passes gate, where it ends or stops.
+// process is one process of a world: a runtime of parts that no other process has. Every
+// operation of it passes gate, where it ends or stops.
 type process struct {
 	world   *world
 	name    string
 	runtime *host.Host
 	dead    chan struct{} // closed when it dies
 
-	open map[env.Point][]int // passings that have begun; the world's mu guards it
+	open map[env.Point][]int // passings that have started; the world's mu guards it
 
 	mu     sync.Mutex // guards what follows
 	killed bool
-	thaws  time.Time // it stands still until then
+	thaws  time.Time // it pauses until then
 	armed  Fault     // for its next write or hint
 	random uint64
 }
 
-// What processes do. Only workers run anything of the parts.
+// The roles of processes. Only workers run code of the parts.
 const (
 	roleWorker = "worker"
 	roleClient = "api"
 )
 
-// newProcess starts a process, a worker with parts of its own.
+// newProcess starts a process, a worker with separate parts.
 func (w *world) newProcess(role string) *process {
 	w.mu.Lock()
 	w.processes++
@@ -100,7 +100,7 @@ func (p *process) freeze(d time.Duration) {
 	p.world.stopped(d)
 }
 
-// works reports whether the process lives and does not stand still.
+// works reports whether the process lives and does not pause.
 func (p *process) works() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -217,7 +217,7 @@ func (p *process) disarm() Fault {
 	return f
 }
 
-// errLost is what comes of an operation whose request, or response, is lost.
+// errLost is the error of an operation whose request, or response, is lost.
 var errLost = core.Errorf(core.CodeUnavailable, "no response")
 
 // around is the process's way to the store.

@@ -27,7 +27,7 @@ func (w *world) send(hint core.WakeUp, delay time.Duration) {
 }
 
 // deliver gives a message to a worker, and reports whether it was deleted. One that was
-// not comes again.
+// not is delivered again.
 func (w *world) deliver(hint core.WakeUp) (deleted bool) {
 	w.working(1)
 	p, done, came, gone := w.worker(), make(chan bool, 1), time.Now(), make(chan struct{})
@@ -44,7 +44,7 @@ func (w *world) deliver(hint core.WakeUp) (deleted bool) {
 		done <- err == nil
 		passed()
 	})
-	w.start(func() { // whether the message is deleted or not: somebody is at it until then
+	w.start(func() { // whether the message is deleted or not: a worker handles it until then
 		select {
 		case <-gone:
 		case <-p.dead:
@@ -61,7 +61,7 @@ func (w *world) deliver(hint core.WakeUp) (deleted bool) {
 		}
 	case <-p.dead:
 		select {
-		case deleted = <-done: // it died behind that
+		case deleted = <-done: // it died after that
 		default:
 			w.pause(time.Until(came.Add(visibility)))
 		}

@@ -27,14 +27,14 @@ type Scenario struct {
 	// the background. Its worlds are not compared with the one without faults; Check must
 	// test what holds for all of them.
 	Varies bool
-	// Check returns what is wrong with the end of a world; nil: nothing is asked.
+	// Check returns the error in the end of a world; nil: no check.
 	Check func(e Ended) error
 
 	poison string // the tool whose calls end the process that runs them
 }
 
-// check returns what is wrong with scenarios: a name that is missing or given twice, or
-// nobody who does anything, or turns that cannot be said.
+// check returns the error in scenarios: a name that is missing or given twice, no acts,
+// or invalid turns.
 func check(scenarios []Scenario) error {
 	known := map[string]bool{}
 	for i, s := range scenarios {
@@ -88,11 +88,11 @@ type Act struct {
 	kind    actKind
 	text    string
 	payload json.RawMessage
-	while   string        // the tool whose call must have begun
-	from    uint64        // of what is said: sequence from which on the log is taken back; 0: nothing is
-	delay   time.Duration // of what is said, until its run may begin
-	hasty   bool          // it is done at once, whatever runs
-	repeats int           // of an event: how often it is told again at once
+	while   string        // the tool whose call must have started
+	from    uint64        // of the message: sequence from which on the log is superseded; 0: nothing is
+	delay   time.Duration // of the message, until its run may start
+	hasty   bool          // it is done immediately, also while something runs
+	repeats int           // of an event: how often it is repeated immediately
 
 	remember core.Remember // of a decision: for how long the answer holds
 }

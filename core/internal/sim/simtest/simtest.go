@@ -33,8 +33,8 @@ type World struct {
 	// what two processes share here, they do not share on two machines. Its models are
 	// replaced, see [Scenario].
 	Parts func() (agent.Parts, error)
-	// Check is asked at the end, before the scenario's Check: what is wrong outside?
-	// nil: nothing is asked.
+	// Check tests the outside at the end, before the scenario's Check, and returns the
+	// error; nil: no check.
 	Check func(e Ended) error
 }
 
@@ -121,7 +121,7 @@ func (u *suite) play(t *testing.T, s Scenario) {
 	}
 }
 
-// strike plays a world with a fault, and, for pairs, those with another one behind it.
+// strike plays a world with a fault, and, for pairs, those with another one after it.
 func (u *suite) strike(t *testing.T, s Scenario, clean outcome, pure bool, first strike) {
 	out := u.world(t, s, first)
 	for _, m := range out.mistakes(clean, s, u.options.MayBeLost, pure, first) {
@@ -195,7 +195,7 @@ func (u *suite) reportOnce(t *testing.T, m mistake, world string) {
 	t.Error(m.line(world, u.options.Seed, t.Name()))
 }
 
-// line says everything about a mistake: what it is, where it shows, and how to look at
+// line is the report of a mistake: its kind, the world that shows it, and the command for
 // that world alone.
 func (m mistake) line(world string, seed uint64, test string) string {
 	return fmt.Sprintf("%s: %s\n\tseen with: %s, seed %d\n\tthis world alone: go test -run '%s'", m.kind, m.text, world, seed, pattern(test))

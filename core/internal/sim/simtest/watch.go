@@ -34,7 +34,7 @@ type watched struct {
 
 func newWatched() watched { return watched{effects: map[string]int{}, said: map[string]bool{}} }
 
-// sight is one function of the parts that was called, and what it came to.
+// sight is one function of the parts that was called, with its outcome.
 type sight struct {
 	Who   string `json:"who"`   // "hook 1 of plugin P at step_end"
 	Where string `json:"where"` // "run 1, step 2, call 0"
@@ -51,10 +51,10 @@ type execution struct {
 	suspended        bool // it asked for a decision, and did not act
 }
 
-// cast is whom scenarios are played by.
+// cast are the agents that play scenarios.
 type cast struct {
 	world func() World
-	known *registry.Registry // of parts that nobody runs
+	known *registry.Registry // of parts that are never run
 }
 
 // newCast makes the parts once, to see that they can be.
@@ -115,8 +115,8 @@ func (w *world) cast(p *process) (agent.Parts, error) {
 }
 
 // counted counts the calls of a model, and names the calls of tools: those that a model
-// leaves without an id are named by the run's. A script without the turn that is asked for
-// is a problem of the world.
+// leaves without an id are named by the run's. A script without the requested turn is a
+// problem of the world.
 type counted struct {
 	model model.Model
 	world *world
@@ -157,8 +157,8 @@ func (w *watched) run(id core.ID) int {
 	return i + 1
 }
 
-// as returns the id and the time of a step as hooks and tools are shown them: the same
-// in every world, whatever had to be submitted again or waited for there.
+// as returns the id and the time of a step for hooks and tools: the same in every world,
+// for any repetitions and waits there.
 func (w *world) as(run core.ID, step int) (core.ID, time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -181,7 +181,7 @@ func (w *world) show(c plugin.Context) plugin.Context {
 	return c
 }
 
-// saw notes what a function of a plugin came to.
+// saw notes the outcome of a plugin's function.
 func (w *world) saw(s engine.Seen) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -219,7 +219,7 @@ func (w *watched) asked(c state.Command) {
 	}
 }
 
-// requested is what a transform made, without what it was given of clocks and fences.
+// requested is the output of a transform, without clocks and fences of its input.
 func requested(r *model.Request) any {
 	shown := *r
 	shown.Messages = slices.Clone(r.Messages)
@@ -237,7 +237,7 @@ func encode(v any) string {
 	return string(text)
 }
 
-// beginning is closed when a call of the tool has begun.
+// beginning is closed when a call of the tool has started.
 func (w *world) beginning(name string) chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -22,7 +22,7 @@ import (
 // Times of a world, by its clock.
 const (
 	lease      = 30 * time.Second
-	visibility = 40 * time.Second // until a message whose worker is gone comes again
+	visibility = 40 * time.Second // until a message whose worker is gone is delivered again
 	pauseFor   = 90 * time.Second
 	sweepEvery = time.Minute + 137*time.Millisecond // at no instant at which a tool is likely to wake
 	patience   = 30 * time.Minute                   // for everything to be over
@@ -64,7 +64,7 @@ type world struct {
 	sites     []site            // in order
 	struck    int               // of strikes
 	takeovers int               // processes that came after another one
-	thaws     time.Time         // when the last process that stands still goes on
+	thaws     time.Time         // when the last paused process continues
 	turns     time.Time
 	busy      int           // deliveries under way
 	moved     chan struct{} // closed with the next news
@@ -84,11 +84,11 @@ func newWorld(s Scenario, c cast, strikes ...strike) *world {
 	}
 }
 
-// play runs the world in a bubble of its own, and returns what it came to.
+// play runs the world in a separate bubble, and returns its outcome.
 func (w *world) play(t *testing.T) outcome {
 	var out outcome
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(w.shift) // nobody is there: it takes no time
+		time.Sleep(w.shift) // nothing runs: it takes no time
 		w.over, w.moved, w.begin = make(chan struct{}), make(chan struct{}), time.Now()
 		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 		w.ctx = ctx
@@ -140,7 +140,7 @@ func (w *world) live(ctx context.Context) {
 }
 
 // rests reports whether nothing is to be done on the thread, nor on those of children,
-// and nobody is at them.
+// and no process works on them.
 func (w *world) rests(head thread.Head) bool {
 	w.mu.Lock()
 	busy, all := w.busy, slices.Insert(slices.Clone(w.children), 0, key)
@@ -235,8 +235,8 @@ func (w *world) sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// turn is how long a new goroutine waits, so that each begins at an instant of its
-// own: the clock comes to it when all others wait.
+// turn is how long a new goroutine waits, so that each starts at a different instant: the
+// clock reaches it when all others wait.
 func (w *world) turn() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -258,8 +258,8 @@ func (w *world) stopped(d time.Duration) {
 	w.thaws = time.Now().Add(d)
 }
 
-// passed counts the passing of a point and returns the fault that strikes there. What
-// comes behind an operation belongs to the one that its process has begun first.
+// passed counts the passing of a point and returns the fault that strikes there. A
+// passing after an operation belongs to the one that its process has started first.
 func (w *world) passed(p *process, at env.Point, after bool) Fault {
 	w.mu.Lock()
 	defer w.mu.Unlock()
