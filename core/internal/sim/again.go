@@ -16,10 +16,10 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// In a world with Again people do not leave it at a run that has ended with an error: they
-// take it up where its last commit has left it, or have a dead letter begin anew. They ask
-// for that more than once, at times at the same time. More runs fail there than elsewhere,
-// some behind turns, and few of them for ever.
+// In a world with Again people do not accept a run that has ended with an error: they
+// take it up at its last commit, or restart a dead letter. They ask for that more than
+// once, at times concurrently. More runs fail there than elsewhere, some after turns, and
+// few of them for ever.
 
 // agains chooses the worlds in which people go on with what has failed.
 func (c *Config) agains(kind, turn int) {
@@ -39,15 +39,15 @@ const mostAgain = 8
 type goingOn struct {
 	th   *threadState
 	run  core.ID
-	anew bool          // it is to begin anew, else to go on at its last commit
-	sent time.Duration // when it was asked for last
-	made []*input      // what has come of it, as the heads show
+	anew bool          // it is to start again, else to continue at its last commit
+	sent time.Duration // time of the last request
+	made []*input      // its inputs, as the heads show
 }
 
-// takenUp is a run that goes on with another.
+// takenUp is a run that continues another.
 type takenUp struct {
 	of    core.ID
-	begun string // the name of the input with which the first of them has begun
+	begun string // the name of the input with which the first of them started
 }
 
 // wantMore has people go on with a run that has ended with an error.
@@ -60,7 +60,7 @@ func (ru *runs) wantMore(run core.ID, end core.Termination) {
 	ru.goingOn = append(ru.goingOn, g)
 	at := w.random.between(20*time.Millisecond, 15*time.Second)
 	w.people.plan(at, func() { w.people.goOn(g, 3) })
-	if w.random.chance(0.4) { // somebody else, at the same time
+	if w.random.chance(0.4) { // another client, at the same time
 		w.people.plan(at+w.random.between(0, 30*time.Millisecond), func() { w.people.goOn(g, 0) })
 	}
 	if w.config.Storage.Hidden { // most responses are lost, and some of them hidden
@@ -71,7 +71,7 @@ func (ru *runs) wantMore(run core.ID, end core.Termination) {
 	}
 }
 
-// goOn insists on it. Who is refused asks again some time later.
+// goOn insists on it. A refused client asks again some time later.
 func (pe *people) goOn(g *goingOn, again int) {
 	th := g.th
 	pe.insist(requestTimeout, func(ctx context.Context, h *host) bool {
@@ -100,8 +100,8 @@ func (pe *people) goOn(g *goingOn, again int) {
 	})
 }
 
-// checkReceipt: whoever is told that a run goes on is told of the one run that has come of
-// it, whoever has asked for that. made is how many there were before.
+// checkReceipt: each client that learns that a run continues learns the one continuation,
+// for every requester. made is how many there were before.
 func (g *goingOn) checkReceipt(made int, r mailbox.Receipt) {
 	first := max(0, made-1)
 	i := slices.IndexFunc(g.made[first:], func(in *input) bool { return in.run == r.RunID && in.id == r.DispatchID })
@@ -113,8 +113,8 @@ func (g *goingOn) checkReceipt(made int, r mailbox.Receipt) {
 	}
 }
 
-// checkRefused: what was accepted is not refused when it is asked for again, nor is
-// anything for which there is no reason.
+// checkRefused: an accepted request is not refused when it is repeated, nor is any
+// request without a reason.
 func (g *goingOn) checkRefused(made int, before *thread.Head, err error) {
 	th := g.th
 	h := &th.p.head
@@ -142,7 +142,7 @@ func (g *goingOn) unopened(in *input) bool {
 	return strings.HasPrefix(g.th.inputs.fate(in.id, in), "ended ")
 }
 
-// overtaken reports whether another run goes on with the run already.
+// overtaken reports whether another run already continues the run.
 func (ru *runs) overtaken(run core.ID) bool {
 	for _, up := range ru.takenUp {
 		if up.of == run {
@@ -152,7 +152,7 @@ func (ru *runs) overtaken(run core.ID) bool {
 	return false
 }
 
-// chained reports whether a run is another, or goes on with that, or with one that does.
+// chained reports whether a run is another, or continues that, or one that does.
 func (ru *runs) chained(run, other core.ID) bool {
 	for run != other {
 		up := ru.takenUp[run]
@@ -164,7 +164,7 @@ func (ru *runs) chained(run, other core.ID) bool {
 	return true
 }
 
-// note takes in what a write of somebody who asks for it has queued.
+// note records the dispatch that a request's write has queued.
 func (g *goingOn) note(a, b *thread.Head) {
 	for _, d := range b.Unopened() {
 		if !slices.ContainsFunc(a.Unopened(), func(o thread.Dispatch) bool { return o.ID == d.ID }) {
@@ -173,7 +173,7 @@ func (g *goingOn) note(a, b *thread.Head) {
 	}
 }
 
-// noteRun notes the run that comes of it, and looks at its input.
+// noteRun notes the resulting run, and looks at its input.
 func (g *goingOn) noteRun(d thread.Dispatch) {
 	th := g.th
 	w := th.w
@@ -208,8 +208,8 @@ func (g *goingOn) noteRun(d thread.Dispatch) {
 	th.inputs.look()
 }
 
-// checkSame: a run that begins anew is told what the one before was told, by what the log
-// has of that.
+// checkSame: a run that starts again has the input of the previous one, as far as the log
+// has it.
 func (g *goingOn) checkSame(said *thread.Queued, record *thread.RunRecord) {
 	var before, now []string
 	for _, e := range g.th.logged.entries {
@@ -225,15 +225,15 @@ func (g *goingOn) checkSame(said *thread.Queued, record *thread.RunRecord) {
 	}
 }
 
-// checkTakenUp: a run that goes on with another begins where that has left the log.
+// checkTakenUp: a run that continues another starts at that run's end of the log.
 func (ru *runs) checkTakenUp(a, b *thread.Head) {
 	if up := ru.takenUp[b.Run.ID]; up != nil && b.Open() && b.Run.ID != a.Run.ID && !ru.chained(up.of, ru.th.logged.entries[a.Seq-1].Run) {
 		ru.th.fail("run %s goes on with run %s, behind run %s that has come since", b.Run.ID, up.of, ru.th.logged.entries[a.Seq-1].Run)
 	}
 }
 
-// checkOnward looks at a turn: those of a run and of the runs that go on with it are one
-// after the other, none twice, and none is left out.
+// checkOnward looks at a turn: those of a run and of its continuations follow each other,
+// none twice, and none is omitted.
 func (ru *runs) checkOnward(e *thread.Entry) {
 	up := ru.takenUp[e.Run]
 	if e.Totals == nil {
@@ -254,7 +254,7 @@ func (ru *runs) checkOnward(e *thread.Entry) {
 	}
 }
 
-// beganAnew is what a run has come of that begins another anew; nil: it does not.
+// beganAnew is the request that a run restarts another for; nil: it does not.
 func (ru *runs) beganAnew(run core.ID) *goingOn {
 	for _, g := range ru.goingOn {
 		if g.anew && slices.ContainsFunc(g.made, func(in *input) bool { return in.run == run }) {
@@ -264,8 +264,8 @@ func (ru *runs) beganAnew(run core.ID) *goingOn {
 	return nil
 }
 
-// takesUp corrects what an inference is for, in a run that goes on with another: nothing
-// that the model is shown need be its own, nor that of the runs before it.
+// takesUp corrects the purpose of an inference, in a run that continues another: nothing
+// that the model sees need be its own, nor that of the runs before it.
 func (pe *people) takesUp(s *script) {
 	if !pe.w.config.People.Again {
 		return
@@ -298,7 +298,7 @@ func (w *World) workedOn() (*threadState, *holding) {
 	return nil, nil
 }
 
-// own is the input that a dispatch brought; nil: it brought none, or nobody knows.
+// own is the input that a dispatch brought; nil: it brought none, or it is unknown.
 func (ins *inputs) own(dispatch core.ID) *input {
 	if in := ins.accepted[dispatch]; in != nil && in.begun != "" {
 		return nil
@@ -318,7 +318,7 @@ func (w *World) mended(name string) bool {
 	return th != nil && th.runs.mends[name] > int(trait(name, 73, 2))
 }
 
-// repeatAgain has all who went on with something ask for that once more.
+// repeatAgain has all clients who continued a run repeat their request.
 func (pe *people) repeatAgain(th *threadState) {
 	for _, g := range th.runs.goingOn {
 		if len(g.made) > 0 {
@@ -327,7 +327,7 @@ func (pe *people) repeatAgain(th *threadState) {
 	}
 }
 
-// begunBehind reports whether a run that goes on with another has begun behind the end of
+// begunBehind reports whether a run that continues another has started after the end of
 // the log, which it need not have written to.
 func (ins *inputs) begunBehind(seq uint64) bool {
 	if seq != uint64(len(ins.th.logged.entries)) {

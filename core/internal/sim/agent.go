@@ -43,7 +43,7 @@ func (h *host) die() {
 	h.world.current().park(context.Background(), nil)
 }
 
-// scriptedModel says what follows from the run's input and the step.
+// scriptedModel generates turns that follow from the run's input and the step.
 type scriptedModel struct{ w *World }
 
 // script is one inference.
@@ -53,8 +53,8 @@ type script struct {
 	run  core.ID
 }
 
-// read finds out what a request asks for; one that goes on from a cut response asks
-// for the same as the one before.
+// read finds the purpose of a request; one that continues a cut response has the purpose
+// of the previous one.
 func (sc scripted) read(request model.Request) script {
 	sc.w.foldValue(&request)
 	var s script
@@ -172,7 +172,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 	}
 }
 
-// fails returns how an inference fails behind its first words; nil: it does not.
+// fails returns how an inference fails after its first words; nil: it does not.
 func (m scriptedModel) fails(s script, name string) *model.Error {
 	w := m.w
 	if !w.auditor.doomed(s.name) && !w.scripted.breaks(s) {
@@ -190,7 +190,7 @@ func (m scriptedModel) fails(s script, name string) *model.Error {
 	return failure
 }
 
-// pieces is how many a model says behind its first words.
+// pieces is how many a model generates after its first words.
 const pieces = 3
 
 // flaky: models fail at times.
@@ -221,8 +221,8 @@ func (m scriptedModel) finish(s script, nonce uint64, yield func(model.Delta, er
 var toolNames = []string{"echo", "echo", "once", "once", "slow", "fail", "note", "mail", "mail", "big"}
 
 // newTools are in no program 1/1 of a world with Lacks. Its model calls another in their
-// place, and no call of one is ever told that there is none: programs that have it come
-// within the time that it is waited for.
+// place, and no call of one ever reads that it is missing: programs that have it come
+// within the waiting time.
 var newTools = []string{"note", "slow", "guard", "askonce", "childresult"}
 
 // lacks reports whether the process's program has not the new tools.

@@ -9,9 +9,8 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
-// askAgain has every client whose input was accepted make its request again,
-// and look at its run: whatever refused writes have left behind, the responses
-// are the log's.
+// askAgain has every client whose input was accepted repeat its request, and look at its
+// run: the responses are the log's, despite the records of refused writes.
 func (pe *people) askAgain() {
 	for _, th := range pe.w.threads {
 		for n := range len(th.inputs.byText) {

@@ -126,7 +126,7 @@ func (p guard) gate(_ context.Context, c plugin.GateCall) (plugin.Verdict, error
 		data, err := core.EncodeJSON("given " + key)
 		return plugin.SetResult(core.ToolResult{Data: data}), err
 	case "guard", "guardonce", "both":
-		var id string // one that is made of the place
+		var id string // one that is derived from the place
 		if trait(key, 23, 2) == 0 {
 			id = fmt.Sprintf("s%d", c.CallIndex) // the same in the next turn
 		}
@@ -158,7 +158,7 @@ func (sc scripted) suspension(id, key string, mode core.ResumeMode) *core.Ticket
 	return s
 }
 
-// ask is the part of a tool's work that suspends its call; ok says that it does.
+// ask is the part of a tool's work that suspends its call; ok reports that it does.
 func (as *asks) ask(ctx context.Context, name, key string, call tool.Call) (r tool.Result, ok bool, err error) {
 	modes := []core.ResumeMode{core.ResumeReplay, core.ResumeAsResult, core.ResumeAsArguments}
 	switch name {

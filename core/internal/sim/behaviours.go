@@ -63,7 +63,7 @@ const (
 	TookUp  // one was continued after its turns, and has generated more
 	Retried // a dead letter has started again, and has generated a turn
 
-	// Threads that are made of others.
+	// Forked threads.
 	Forked      // a client received one
 	ForkedInRun // it ends within a run that continues
 	ForkedAgain // a client that has asked for the same received it
@@ -154,7 +154,7 @@ func (s *Stats) behaved() string {
 	return "worlds with: " + strings.Join(parts, ", ")
 }
 
-// rare says which behaviours too few of the worlds had.
+// rare returns the behaviours that too few of the worlds had.
 func (s *Stats) rare() (complaints []string) {
 	for b := range behaviours {
 		if got := s.WorldsThatDid[b]; got*100 < leastShare*s.Worlds {

@@ -79,8 +79,8 @@ func (au *auditor) checkHead(p *partition, a, b thread.Head) {
 
 func (th *threadState) fail(format string, args ...any) { th.w.fail(th.p, format, args...) }
 
-// checkWoken: where nothing fails, who ends a run that nobody holds also wakes
-// the one who closes it, whatever hint of the run is still on its way.
+// checkWoken: where nothing fails, a writer that ends an unclaimed run also wakes the
+// worker that closes it, even if another hint of the run is still on its way.
 func (th *threadState) checkWoken(a thread.Head) {
 	w := th.w
 	if w.auditor.disturbed() || w.config.Programs.Mixed || a.Run.Status != thread.Closing || !a.Ready() {
@@ -136,7 +136,7 @@ func (ru *runs) checkClaim(a, b thread.Head) {
 	}
 }
 
-// checkInterrupt notes what stood before an interrupt: nothing of it may open.
+// checkInterrupt notes the runs before an interrupt: none of them may open.
 func (ru *runs) checkInterrupt(a, b thread.Head) {
 	if b.Epoch == a.Epoch {
 		return
@@ -322,8 +322,8 @@ func (au *auditor) checkPut(p *partition, was *store.Record, r store.Record) {
 	}
 }
 
-// checkOpened: what opens is what its clients want to be first, and not before they want
-// it. Input that was steered to the run before it has a place of its own.
+// checkOpened: the run that opens is the one that its clients want to be first, and not
+// before they want it. Input that was steered to the run before it has a separate place.
 func (ru *runs) checkOpened(a, b *thread.Head) {
 	in := ru.th.inputs.accepted[b.Run.Dispatch]
 	if !b.Open() || b.Run.ID == a.Run.ID || in == nil || in.mode != string(mailbox.ModeQueue) {
@@ -343,8 +343,8 @@ func (ru *runs) checkOpened(a, b *thread.Head) {
 	}
 }
 
-// checkClosing looks at a run that begins to close. Nothing can be steered to it,
-// whoever asks: nobody would read it.
+// checkClosing looks at a run that starts to close. No client can steer input to it: no
+// step would read it.
 func (ru *runs) checkClosing(a, b thread.Head) {
 	steer := thread.Input{ID: core.ID{1}, Kind: thread.InboxPerson, Owner: b.Owner}
 	if _, _, err := thread.Apply(b, thread.Transition{Now: ru.th.w.millis(), CommitID: core.ID{2}, Schemas: ru.th.w.checks.Schemas, Change: steer}); !errors.Is(err, thread.ErrNotFound) {
@@ -425,12 +425,12 @@ func (ru *runs) checkEnd(a, b thread.Head) {
 	ru.wantMore(run, end)
 }
 
-// endsWithin is how long the end of a run may take besides the watch's look at the
-// head: a tool that ignores its end is given two seconds.
+// endsWithin is how long the end of a run may take in addition to the watch's look at the
+// head: a tool that ignores its end gets two seconds.
 const endsWithin = 4 * time.Second
 
-// checkPrompt: where nothing fails, a run that a person has ended is over soon,
-// whatever its tools do.
+// checkPrompt: where nothing fails, a run that a person has ended is over soon, despite
+// its tools.
 func (th *threadState) checkPrompt(a thread.Head) {
 	w := th.w
 	ended := a.Run.Status == thread.Closing && (a.Run.Reason == thread.ReasonCancelled || a.Run.Reason == thread.ReasonSuperseded)
@@ -459,7 +459,7 @@ func (ru *runs) checkRunEnd(record thread.RunRecord, end core.Termination) {
 	}
 }
 
-// innocent: nothing is lost here and nobody dies.
+// innocent: nothing is lost here and no process dies.
 func (w *World) innocent() bool {
 	return w.config.Faults == 0 && w.config.Poison == 0 && !w.config.Processes.Restarts && !w.config.Storage.Late && !w.config.Storage.Ambiguous && w.config.People.Calm
 }

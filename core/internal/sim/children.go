@@ -12,11 +12,12 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// In a world with Children some tools leave their work to a run on a thread of its own,
-// and their calls wait for it: child reads of its end when it runs again, childresult
-// has it as its result. What happens to runs is published there.
+// In a world with Children some tools delegate their work to a run on a separate thread,
+// and their calls wait for it: child reads its end when it runs again, childresult has it
+// as its result. The progress of runs is published there.
 
-// childNames are what a model calls in a world with children, on a thread that is none's.
+// childNames are the tools that a model calls in a world with children, on a thread
+// without a parent.
 var childNames = []string{"echo", "child", "child", "childresult", "once", "slow", "note"}
 
 // children are what the checks know of them.
@@ -33,7 +34,7 @@ type child struct {
 	th   *threadState // its thread's
 	in   *input
 	call tool.Call
-	told int // decisions on its call that say how it ended
+	told int // decisions on its call that have its end
 }
 
 func (sc scripted) childTools() (list []tool.Tool) {
@@ -46,7 +47,7 @@ func (sc scripted) childTools() (list []tool.Tool) {
 	return list
 }
 
-// delegate is the work of a tool that leaves it to a child; ok says that it is one.
+// delegate is the work of a tool that delegates to a child; ok reports that it is one.
 func (as *asks) delegate(ctx context.Context, name string, call tool.Call, key string) (r tool.Result, ok bool, err error) {
 	if name != "child" && name != "childresult" {
 		return r, false, nil
@@ -74,7 +75,7 @@ func (as *asks) delegate(ctx context.Context, name string, call tool.Call, key s
 	return tool.AwaitChild(run, mode), true, nil
 }
 
-// childOf is the child of a call, with a thread of its own.
+// childOf is the child of a call, with a separate thread.
 func (sc scripted) childOf(call tool.Call) *child {
 	if c := sc.w.family.byCall[call.Key()]; c != nil {
 		return c
@@ -87,8 +88,8 @@ func (sc scripted) childOf(call tool.Call) *child {
 	return c
 }
 
-// checkChildTold looks at a decision on a ticket that waits for a child: it says how that
-// has ended.
+// checkChildTold looks at a decision on a ticket that waits for a child: it has the
+// child's end.
 func (as *asks) checkChildTold(k *asked, d thread.DecisionRecord) {
 	var end core.ChildEnd
 	if err := json.Unmarshal(d.Payload, &end); err != nil {
@@ -109,7 +110,7 @@ func (as *asks) checkChildTold(k *asked, d thread.DecisionRecord) {
 	}
 }
 
-// checkFamily: when all is over nobody waits for a child, and each end was published.
+// checkFamily: when all is over, no call waits for a child, and each end was published.
 func (au *auditor) checkFamily() {
 	if !au.w.config.Agents.Children {
 		return
@@ -136,7 +137,7 @@ func (au *auditor) checkFamily() {
 type publisher struct{ host *host }
 
 // Publish implements mailbox.Publisher. While there are faults it fails at times, also
-// after it has taken what it was given.
+// after it has taken the announcement.
 func (p publisher) Publish(ctx context.Context, a mailbox.Announcement) error {
 	w := p.host.world
 	if err := w.sleep(ctx, w.random.between(5*time.Millisecond, 300*time.Millisecond)); err != nil {

@@ -5,9 +5,9 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
-// holding is a claim that a task has taken. The head names the process of a claim alone;
-// which of its deliveries works under it is known here, so that claims of one process are
-// told apart.
+// holding is a claim that a task has taken. The head names only the process of a claim;
+// here the delivery that works under it is known, so that claims of one process are
+// distinguished.
 type holding struct {
 	fence uint64
 	run   core.ID
@@ -37,15 +37,15 @@ func (t *task) holding(th *threadState) *holding {
 	return nil
 }
 
-// holds reports whether the claim that stands is the one that the current task works
-// under. One that has lost its claim may not know it yet; what it does counts no more.
+// holds reports whether the present claim is the one that the current task works under. A
+// task that has lost its claim may not know it yet; its work counts no more.
 func (ru *runs) holds() bool {
 	c := ru.th.w.current().holding(ru.th)
 	return c != nil && ru.th.p.head.Claim.Fence == c.fence
 }
 
-// heard notes that a process hears of a write. A claim whose lease is over by its clock is
-// another's, perhaps: the process writes the head again before it asks anybody.
+// heard notes that a process learns of a write. A claim whose lease is over by its clock
+// may be another's: the process writes the head again before it calls any code.
 func (h *host) heard(t *task, th *threadState, next *thread.Head, claims bool) {
 	c := t.holding(th)
 	if c == nil || c.fence != next.Claim.Fence {
@@ -56,8 +56,8 @@ func (h *host) heard(t *task, th *threadState, next *thread.Head, claims bool) {
 	}
 }
 
-// checkHeard: no model is asked under a claim that was heard of late, before the head says
-// that it still stands.
+// checkHeard: no model is called under a claim that was heard of late, before the head
+// confirms the claim.
 func (ru *runs) checkHeard(h *host) {
 	if c := ru.th.w.current().holding(ru.th); c != nil && c.late {
 		ru.th.fail("%s asks a model under fence %d, of which it has heard when the lease was over", h.name, c.fence)

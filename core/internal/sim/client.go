@@ -85,8 +85,8 @@ func (ins *inputs) inputName(n int) string {
 	return fmt.Sprintf("m%d.%d-%d", ins.th.i, n, ins.th.w.config.Seed)
 }
 
-// submission is the request for it; its Key makes each try the same. An event is told
-// in other words at each try, of which the first count.
+// submission is the request for it; its Key makes each attempt the same. An event has
+// other words in each attempt, of which the first count.
 func (ins *inputs) submission(in *input) mailbox.Submission {
 	w := ins.th.w
 	s := mailbox.Submission{
@@ -114,7 +114,7 @@ func (ins *inputs) submission(in *input) mailbox.Submission {
 // eventEvery is how many of the inputs that could be an event's are there for one.
 const eventEvery = 4
 
-// taken draws the input of a run that is to be said anew; 0: none is there.
+// taken draws the input of a run that is to be replaced; 0: none.
 func (th *threadState) taken() uint64 {
 	var said []uint64
 	for _, v := range th.logged.visible {
@@ -257,7 +257,7 @@ func (ins *inputs) isOver(in *input) bool {
 	return ended || in.over != "" && in.over != "read"
 }
 
-// accept notes that a client was told that its input is durable.
+// accept notes that a client learned that its input is durable.
 func (ins *inputs) accept(in *input, r mailbox.Receipt) {
 	if ins.th.w.config.Trace != nil {
 		ins.th.w.config.Trace("accepted %s as run %s, dispatch %s", in.name, r.RunID, r.DispatchID)
@@ -284,7 +284,7 @@ func (pe *people) steer(th *threadState) {
 	}
 }
 
-// edit changes input that nobody has read yet.
+// edit changes input that no step has read yet.
 func (pe *people) edit(th *threadState, in *input) {
 	text := fmt.Sprintf("%s says otherwise (%d)", in.name, pe.w.id())
 	pe.insist(requestTimeout, func(ctx context.Context, h *host) bool {

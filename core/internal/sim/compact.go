@@ -18,9 +18,8 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// A summary of these worlds is a list of fingerprints, one of each message that it stands
-// for, in their order: whoever reads it knows what it was made of, through all its
-// predecessors.
+// A summary of these worlds is a list of fingerprints, one of each message that it
+// replaces, in their order: its reader knows its sources, through all its predecessors.
 
 // compactFrom is the size from which on agents compact, in tokens: some messages.
 const compactFrom = 120
@@ -42,7 +41,7 @@ func fingerprint(paragraph string) string {
 	return strconv.FormatUint(uint64(h.Sum32()), 36)
 }
 
-// summarize says the summary that is asked for.
+// summarize generates the requested summary.
 func (m scriptedModel) summarize(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		w := m.w
@@ -79,7 +78,7 @@ func (m scriptedModel) summarize(ctx context.Context, request model.Request) ite
 	}
 }
 
-// within is what stands in an element of a prompt.
+// within is the content of an element of a prompt.
 func within(text, element string) string {
 	_, rest, _ := strings.Cut(text, "<"+element+">\n")
 	found, _, _ := strings.Cut(rest, "\n</"+element+">")
@@ -151,8 +150,8 @@ func (lo *logged) checkSummary(a, b *thread.Head) {
 	}
 }
 
-// standing is the summary that a write finds in force: of what it takes back, the newest
-// predecessor that ends before that.
+// standing is the summary that a write finds in force: if the write supersedes a part of
+// it, the newest predecessor that ends before that.
 func (lo *logged) standing(a, b *thread.Head) uint64 {
 	upTo := a.Summary
 	if b.Supersedes == a.Supersedes {
@@ -176,8 +175,9 @@ func (lo *logged) closedTurn(seq uint64) bool {
 	return false
 }
 
-// behindSummary takes the summary that a request begins with out of it, and from what is
-// visible what it stands for. What the run was asked may stand behind it once more.
+// behindSummary takes the summary at the start of a request out of it, and from the
+// visible messages those that it replaces. The run's first message may follow it once
+// more.
 func (lo *logged) behindSummary(messages []core.Message, visible []shown) ([]core.Message, []shown) {
 	id, ok := strings.CutPrefix(messages[0].ID, "summary.")
 	if !ok {
@@ -208,8 +208,8 @@ func (lo *logged) behindSummary(messages []core.Message, visible []shown) ([]cor
 	return messages, visible
 }
 
-// turnsBefore is how many turns the run has had, by the newest that the request shows: its
-// text says which it was.
+// turnsBefore is how many turns the run has had, by the newest that the request shows:
+// its text has the number.
 func turnsBefore(messages []core.Message, run core.ID) (n int) {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if m := &messages[i]; m.RunID == run && m.Role == core.RoleAssistant {

@@ -26,12 +26,12 @@ type modelStep struct {
 
 // budget is how often the models of steps have failed.
 type budget struct {
-	known map[modelStep]int // under claims that were given back: the head can say so
-	here  map[modelStep]int // under the claim that stands
+	known map[modelStep]int // under claims that were released: the head can have it
+	here  map[modelStep]int // under the present claim
 }
 
-// modelFails counts a failure of the model itself. Those of a claim that was lost
-// are not known to anybody; all others are counted, over all deliveries.
+// modelFails counts a failure of the model itself. Failures under a claim that was lost
+// are not known to any process; all others are counted, over all deliveries.
 func (ru *runs) modelFails(h *host, s script) {
 	b, key := &ru.th.budget, modelStep{s.run, s.step}
 	if head := &ru.th.p.head; !ru.holds() || head.Run.ID != s.run {
@@ -51,7 +51,7 @@ func (ru *runs) modelFails(h *host, s script) {
 func (ru *runs) keepBudget(a, b *thread.Head) {
 	held := a.Claim.Fence != 0 && b.HolderCommitID == b.CommitID
 	if held && b.Claim.Fence != 0 {
-		return // it stands
+		return // it remains
 	}
 	if held {
 		for key, n := range ru.th.budget.here {
@@ -64,7 +64,7 @@ func (ru *runs) keepBudget(a, b *thread.Head) {
 	}
 }
 
-// expect is what a run comes to where nothing goes wrong.
+// expect is the outcome of a run where nothing goes wrong.
 type expect struct{ inferences, tools int }
 
 // expected follows the script of an input.
@@ -85,8 +85,7 @@ func (au *auditor) expected(in *input) (e expect) {
 	}
 }
 
-// checkCounts: where nothing goes wrong, nothing is done twice, left out, or
-// done late.
+// checkCounts: where nothing goes wrong, nothing is done twice, omitted, or done late.
 func (au *auditor) checkCounts() {
 	if !au.w.innocent() || au.w.config.People.Asks || au.w.config.Agents.Children { // what people say decides then, or who is quicker
 		return
@@ -132,8 +131,8 @@ func (ru *runs) complete(ctx context.Context, h *host, call tool.Call) {
 	}
 }
 
-// checkGivenBack: a holder that gives its claim back has stored what its tools
-// came to, unless the store failed it.
+// checkGivenBack: a holder that releases its claim has stored the results of its tools,
+// unless the store failed it.
 func (ru *runs) checkGivenBack(a, b *thread.Head) {
 	if a.Claim.Fence == 0 || b.Claim.Fence == a.Claim.Fence && b.Run.ID == a.Run.ID {
 		return
@@ -152,9 +151,9 @@ func (ru *runs) checkGivenBack(a, b *thread.Head) {
 	ru.th.calls.completed = ru.th.calls.completed[:0]
 }
 
-// checkUncounted: where only hosts stop, what one of them gives back is no attempt of
-// the run, and what is left to another program is none anywhere. Progress under the
-// claim has set them to 0 before.
+// checkUncounted: where only hosts stop, a release by one of them is not an attempt of
+// the run, and a release for another program never is. Progress under the claim has set
+// them to 0 before.
 func (ru *runs) checkUncounted(a, b *thread.Head) {
 	w := ru.th.w
 	if a.Run.LacksSince == 0 && b.Run.LacksSince != 0 && 0 < a.Run.Attempts && a.Run.Attempts <= b.Run.Attempts {
@@ -166,10 +165,10 @@ func (ru *runs) checkUncounted(a, b *thread.Head) {
 	}
 }
 
-// checkHolds: a model or a tool that has come to its end was not at work long
-// after another process had taken its claim. Who cannot look is excused.
+// checkHolds: a model or a tool that has ended was not at work long after another process
+// had taken its claim. A process that cannot look is excused.
 //
-// A step that begins without its claim finds out as soon.
+// A step that starts without its claim finds out as soon.
 func (ru *runs) checkHolds(h *host, began time.Duration) {
 	lost, ok := ru.lost[h.name]
 	if late := ru.th.w.now - max(lost, h.blind, began); ok && late > ru.th.w.poll()+time.Second {
@@ -177,7 +176,7 @@ func (ru *runs) checkHolds(h *host, began time.Duration) {
 	}
 }
 
-// checkRenewed: nobody loses a claim to the clock whose process is well.
+// checkRenewed: no process that is well loses a claim to the clock.
 func (ru *runs) checkRenewed(a thread.Head) {
 	h := ru.th.w.hosts[a.Claim.Worker]
 	until := time.UnixMilli(a.Claim.Lease).Sub(epoch)
@@ -194,7 +193,7 @@ func (ru *runs) checkApart(b thread.Head) {
 		return
 	}
 	most := uint8(2)
-	if w.config.Poison == 3 { // the claim under which it begins to close has made progress, and is lost besides
+	if w.config.Poison == 3 { // the claim under which it starts to close has made progress, and is lost too
 		most = 3
 	}
 	if uint8(b.Run.Lost) > most {
@@ -202,9 +201,9 @@ func (ru *runs) checkApart(b thread.Head) {
 	}
 }
 
-// checkAlone: a suspect begins when its process does nothing else, and the others
-// of its batch are left to other processes. A process is excused whose claim may have been on its way for long: what came after it may be
-// there first.
+// checkAlone: a suspect starts when its process does nothing else, and other processes
+// get the rest of its batch. A process is excused whose claim may have been on its way
+// for long: later work may be there first.
 func (ru *runs) checkAlone(b thread.Head) {
 	h := ru.th.w.hosts[b.Claim.Worker]
 	if h == nil || h.slow > ru.th.w.now {
@@ -220,16 +219,16 @@ func (ru *runs) checkAlone(b thread.Head) {
 		return
 	}
 	for _, other := range ru.th.w.threads {
-		// What was left behind is no work of this process any more.
+		// Abandoned work is not this process's any more.
 		if other != ru.th && slices.ContainsFunc(h.calls, func(c *called) bool { return c.th == other && c.ctx.Err() == nil }) {
 			ru.th.fail("suspect %s is claimed by %s, which works on thread %s", b.Run.ID, h.name, other.p.key.Thread)
 		}
 	}
 }
 
-// checkAcknowledged: whoever is done with a hint leaves nothing that could
-// have been claimed all the time, or another hint. One that came to an invocation since then is its
-// matter.
+// checkAcknowledged: a worker that is done with a hint leaves nothing that could have
+// been claimed all the time, or another hint. An invocation that got a hint since then is
+// responsible for it.
 func (au *auditor) checkAcknowledged(h *host, hint core.WakeUp, handed int, began int64) {
 	if au.w.config.Faults > 0 || au.w.config.Poison < 0 || au.w.config.Programs.Mixed || au.w.config.Storage.Late || au.w.config.Storage.Ambiguous || h.ending {
 		return

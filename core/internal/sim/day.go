@@ -9,9 +9,9 @@ import (
 )
 
 // A day is a world of many tenants: 24 hours of their work, across a midnight in UTC, in
-// which processes die and messages come twice all the time. People decide at once or
-// hours later, in another hour of usage and at times on another day. When it is over, what
-// the tenants are told to have used must be what the provider has served them.
+// which processes die and messages come twice all the time. People decide immediately or
+// hours later, in another hour of usage and at times on another day. When it is over, the
+// tenants' usage reports must equal what the provider has served them.
 
 // DayTenants is how many tenants a day has by default.
 const DayTenants = 1000
@@ -25,8 +25,8 @@ func Day(n, tenants int) Config {
 const (
 	dayBegins = 13*time.Hour + 20*time.Second // so that sweeps do not come with the minute: clocks differ
 	dayLasts  = 24 * time.Hour
-	lastCall  = dayLasts - 20*time.Minute // nobody comes any more
-	quietFrom = 1                         // hour of the night in which hardly anybody comes
+	lastCall  = dayLasts - 20*time.Minute // no later clients
+	quietFrom = 1                         // hour of the night in which few clients come
 	quietTo   = 5
 )
 
@@ -87,7 +87,7 @@ func (pe *people) openDay() {
 	pe.w.Stats.Threads = len(pe.w.threads)
 }
 
-// daytime draws when somebody comes, since the day began.
+// daytime draws when a client comes, since the day began.
 func (pe *people) daytime() time.Duration {
 	for {
 		at := pe.w.random.between(0, lastCall)
@@ -97,7 +97,7 @@ func (pe *people) daytime() time.Duration {
 	}
 }
 
-// addThread makes a thread that nobody has spoken in yet.
+// addThread makes a thread without messages.
 func (w *World) addThread(tenant, user string) *threadState {
 	i := len(w.threads)
 	p := &partition{key: core.ThreadKey{Tenant: tenant, Thread: fmt.Sprintf("t%d", i)}, records: map[string]store.Record{}}
@@ -110,7 +110,8 @@ func (w *World) addThread(tenant, user string) *threadState {
 }
 
 // Every third hour of a day the queue hands nothing out from five minutes before its end
-// on, for as long as that: what was at work goes on when its hour has long been summed.
+// on, for as long as that: work that was under way continues when its hour has long been
+// summed.
 const (
 	stallsEvery = 3 * time.Hour
 	stallBegins = 55 * time.Minute
@@ -140,7 +141,7 @@ func (w *World) settles() time.Duration {
 	return sweepEvery
 }
 
-// client is whoever speaks in the thread.
+// client is the identity that speaks in the thread.
 func (th *threadState) client() core.Identity {
 	return core.Identity{Tenant: th.p.key.Tenant, User: th.user}
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // In a world with Delays people submit runs for later, on one thread more than there are
-// places for. Beside them they speak, stop, interrupt and say something again, none of
-// which is to change them.
+// places for. In addition they speak, stop, interrupt and repeat messages, none of which
+// is to change the delayed runs.
 
 // skew is how far two clocks of a world lie apart, in milliseconds, and some more.
 const skew = 1_000
@@ -58,7 +58,7 @@ func (pe *people) cancelLater(th *threadState) {
 	}
 }
 
-// stopBeside ends whatever is open on a thread, or first in its queue.
+// stopBeside ends the open run of a thread, or the first in its queue.
 func (pe *people) stopBeside(th *threadState) {
 	if len(th.p.head.Delayed) > 0 {
 		pe.w.did(DelayedStop)
@@ -80,8 +80,9 @@ func (pe *people) sayAgain(th *threadState) {
 	pe.submit(th, in, false)
 }
 
-// checkDelayed: a delayed run goes where it opens, when it is due, or where somebody named
-// it; and before queued ones of its priority. Nothing is behind one that is not due.
+// checkDelayed: a delayed run leaves the head when it opens, when it is due, or when a
+// client named it; and it opens before queued ones of its priority. Nothing waits for one
+// that is not due.
 func (ins *inputs) checkDelayed(a, b *thread.Head) {
 	w, opens := ins.th.w, b.Open() && b.Run.ID != a.Run.ID
 	due := func(d thread.Dispatch) bool { return d.AvailableAt <= w.millis()+skew }
@@ -121,15 +122,15 @@ func (ins *inputs) checkDelayed(a, b *thread.Head) {
 }
 
 // overtakes reports whether a queued run opens before a delayed one that has been due for
-// a while and is not to come behind it. Its claim may have been on its way for long.
+// a while and is not to come after it. Its claim may have been on its way for long.
 func (ins *inputs) overtakes(a, b *thread.Head, d thread.Dispatch) bool {
 	i := slices.IndexFunc(a.Pending, func(o thread.Dispatch) bool { return o.Run == b.Run.ID })
 	claimed := min(ins.th.w.millis(), b.Claim.Lease-lease.Milliseconds())
 	return i >= 0 && !a.Pending[i].Steered && d.Priority <= a.Pending[i].Priority && d.AvailableAt < claimed-skew
 }
 
-// checkPlaces: nothing is refused for a delayed run, but the ninth one, and what has no
-// place beside other work.
+// checkPlaces: nothing is refused for a delayed run, except the ninth one, and one that
+// has no place with other work.
 func (ins *inputs) checkPlaces(in *input, before *thread.Head, err error) {
 	h := &ins.th.p.head
 	if err == nil || before.Version != h.Version {

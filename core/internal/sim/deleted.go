@@ -10,8 +10,8 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// deleted is when somebody deletes the first thread of a world with Deletes. It takes
-// no draw, so that the worlds of a seed stay what they were.
+// deleted is when a client deletes the first thread of a world with Deletes. It takes no
+// draw, so that the worlds of a seed stay the same.
 func (w *World) deleted() time.Duration { return time.Duration(w.config.Seed%97) * 3 * time.Second }
 
 // deleteThread insists on the end of a thread.
@@ -22,9 +22,9 @@ func (pe *people) deleteThread(th *threadState) {
 	})
 }
 
-// checkDeleted: a tombstone has the fence and the log's end of the thread, an epoch of
-// its own, and nothing that anybody could go on with; it stays. When it says that the
-// thread is erased, nothing of it is left.
+// checkDeleted: a tombstone has the fence and the log's end of the thread, a new epoch,
+// and nothing that a worker could continue; it stays. When it is marked as erased,
+// nothing of the thread is left.
 func (th *threadState) checkDeleted(a, b *thread.Head) {
 	if b.Open() || b.Claim.Fence != 0 || len(b.Unopened()) > 0 || len(b.Tickets) > 0 || len(b.Inbox) > 0 {
 		th.fail("a deleted thread has work: %+v", *b)

@@ -30,10 +30,10 @@ func (ca *calls) execute(h *host, key string, call tool.Call, spec tool.Spec) {
 	}
 }
 
-// stored reports whether a result of the call was there when the claim that
-// stands was taken: it is to be adopted. A call of a round that is over is not
-// that claim's: a process that was paused past its lease may start a tool of a
-// round that it has ended since, under a later claim.
+// stored reports whether a result of the call was there when the present claim was taken:
+// it is to be adopted. A call of a round that is over is not that claim's: a process that
+// was paused past its lease may start a tool of a round that it has ended since, under a
+// later claim.
 func (lo *logged) stored(call tool.Call) bool {
 	run, seq, ok := placeOf(call)
 	if !ok || run != lo.th.p.head.Run.ID || placed(call).turn+1 != lo.th.p.head.Run.Base {
@@ -83,7 +83,7 @@ func (ca *calls) checkOutcome(arguments string, r *core.ToolResult) {
 		ca.th.fail("call %s is not run: %q", key, text)
 	}
 	if r.Name == "childresult" && r.Status == core.ResultSet {
-		return // it is what the child came to: see checkChildTold
+		return // it is the child's outcome: see checkChildTold
 	}
 	if !r.IsError && !strings.Contains(text, key) {
 		ca.th.fail("the result of call %s is another's: %.80q", key, text)

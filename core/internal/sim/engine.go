@@ -86,8 +86,8 @@ func (e engine) reclaim(ctx context.Context, keys []core.ThreadKey) error {
 	return err
 }
 
-// submit makes a client's submission, inline or not. accepted says that the
-// client knows it to be durable, whatever the error is.
+// submit makes a client's submission, inline or not. accepted reports that the client
+// knows it to be durable, with any error.
 func (e engine) submit(ctx context.Context, s mailbox.Submission, inline bool, heard func(core.Event)) (r mailbox.Receipt, accepted bool, err error) {
 	if !inline {
 		r, err = e.runtime.Submit(ctx, s)

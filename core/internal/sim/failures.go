@@ -21,8 +21,8 @@ type streak struct {
 	round          thread.Outcomes
 }
 
-// countFailures counts failed steps: what the totals of a record say must follow from
-// the log, whoever wrote it, and no run goes on behind its limit.
+// countFailures counts failed steps: the totals of a record must follow from the log, for
+// every writer, and no run continues past its limit.
 func (lo *logged) countFailures(a thread.Head, e thread.Entry) {
 	s, m := &lo.th.runs.streak, e.Message
 	if e.Run != s.run {
@@ -59,7 +59,7 @@ func (lo *logged) countFailures(a thread.Head, e thread.Entry) {
 	}
 }
 
-// forget lets the next step of a run call its model anew.
+// forget lets the next step of a run call its model again.
 func (b *budget) forget(run core.ID) {
 	for _, counts := range []map[modelStep]int{b.known, b.here} {
 		for key := range counts {

@@ -26,8 +26,8 @@ func (ins *inputs) look() {
 	}
 }
 
-// fate is how input that the head lists no more came to its end, as a reader
-// finds it; "" when nothing says so.
+// fate is how input that the head no longer lists ended, as a reader finds it; "" when no
+// record has its end.
 func (ins *inputs) fate(id core.ID, in *input) string {
 	if ins.reads[in.name] > 0 {
 		return "read"

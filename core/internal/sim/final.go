@@ -7,7 +7,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
-// moving says what still moves, or should; "" when nothing does.
+// moving names the part that still moves, or should; "" when nothing does.
 func (au *auditor) moving() string {
 	if au.w.people.clients > 0 || au.w.working > 0 || au.w.people.planned > 0 {
 		return "requests"
@@ -81,7 +81,7 @@ func (ru *runs) finalCounts() {
 	}
 }
 
-// waits reports whether somebody is asked for a decision.
+// waits reports whether a person or a client is asked for a decision.
 func waits(h *thread.Head) bool {
 	for _, t := range h.Tickets {
 		if t.Decision == 0 {

@@ -14,7 +14,7 @@ type folded struct {
 	run     core.ID
 	earlier int             // commands of earlier runs
 	due     []string        // what the trail must have at the next step record
-	known   map[string]bool // what it had
+	known   map[string]bool // its earlier members
 	// committed are the commands that were applied, with their run.
 	committed map[string]bool
 	revision  uint64

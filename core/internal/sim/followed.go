@@ -57,7 +57,8 @@ func (ins *inputs) heardBefore(id core.ID) {
 	}
 }
 
-// checkAsked: what a model says is stored for somebody. A mark is noted, whoever it is of.
+// checkAsked: the words of a model are only stored for a reader. A mark is noted, for any
+// reader.
 func (au *auditor) checkAsked(r store.Record) {
 	switch {
 	case r.Name == recordname.Follow:
@@ -79,8 +80,8 @@ func (au *auditor) checkAsked(r store.Record) {
 	}
 }
 
-// wrongMarks are left beside the head of a thread now and then, as followers leave them that
-// are long gone, or whose clocks go wrong, and as nobody leaves them.
+// wrongMarks are left next to the head of a thread now and then: by followers that are
+// long gone, by followers whose clocks go wrong, and invalid ones.
 func (pe *people) wrongMarks(th *threadState) {
 	for range 3 {
 		pe.w.at(pe.w.random.between(0, time.Minute), func() { pe.wrongMark(th) })

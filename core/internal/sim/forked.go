@@ -55,12 +55,12 @@ func (lo *logged) beginAsFork(b *thread.Head) {
 		lo.turn = 0
 	}
 	lo.checkActivity(b)
-	// What they have done has happened in the other thread.
+	// Their actions have happened in the other thread.
 	clear(lo.folded.committed)
 	lo.folded.due = nil
 }
 
-// checkActivity: whoever lists the owner's threads finds the fork.
+// checkActivity: a list of the owner's threads has the fork.
 func (lo *logged) checkActivity(b *thread.Head) {
 	r, ok := lo.th.p.record(recordname.Activity)
 	if !ok {
@@ -118,10 +118,10 @@ func (lo *logged) inherit(e thread.Entry, stored []byte, seq uint64) {
 }
 
 // begins is run when a request has made the fork, at a message. It is as one head of the
-// other thread has it, of those that were there since somebody first asked.
+// other thread has it, of those that existed since the first request.
 func (f *fork) begins(at string, b *thread.Head) {
 	if f.made == nil {
-		return // it was no fork
+		return // it was not a fork
 	}
 	w := f.th.w
 	f.at = at
@@ -159,7 +159,8 @@ func (lo *logged) ownEntries() []thread.Entry {
 	return lo.entries[lo.th.fork.made.Seq:]
 }
 
-// sequenceOf is where a message stands in the log up to a sequence; 0: nowhere.
+// sequenceOf is the sequence of a message in the log up to a sequence; 0: it is not
+// there.
 func (lo *logged) sequenceOf(id string, upTo uint64) uint64 {
 	for seq := upTo; seq > 0; seq-- {
 		if m := lo.entries[seq-1].Message; m != nil && m.ID == id {
@@ -169,15 +170,15 @@ func (lo *logged) sequenceOf(id string, upTo uint64) uint64 {
 	return 0
 }
 
-// tookBack reports whether the log up to a sequence has taken what stands at seq back.
+// tookBack reports whether the log up to a sequence has superseded the record at seq.
 func (lo *logged) tookBack(seq, upTo uint64) bool {
 	return seq == 0 || slices.ContainsFunc(lo.entries[seq:upTo], func(e thread.Entry) bool {
 		return e.Superseded != nil && e.Superseded.From <= seq
 	})
 }
 
-// forkEnd is where a fork at a message ends whose log goes up to a sequence: of a turn
-// behind its results, and behind the state that they have led to. 0: they are not there.
+// forkEnd is where a fork at a message ends whose log goes up to a sequence: for a turn
+// after its results, and after the state that they have led to. 0: they are not there.
 func (th *threadState) forkEnd(seq, upTo uint64) uint64 {
 	if th.logged.entries[seq-1].Message.Role == core.RoleUser {
 		return seq
@@ -200,7 +201,7 @@ func (th *threadState) forkEnd(seq, upTo uint64) uint64 {
 	return end
 }
 
-// summedUp is the newest summary up to a sequence; 0: there is none.
+// summedUp is the newest summary up to a sequence; 0: no summary.
 func (h *forkable) summedUp(upTo uint64) uint64 {
 	for _, summary := range h.summaries {
 		if summary <= upTo {
@@ -210,9 +211,9 @@ func (h *forkable) summedUp(upTo uint64) uint64 {
 	return 0
 }
 
-// replaysForks reports whether the runs of forks are repeated where others are not. Limits
-// are in no record, nor is input that was taken back unread, and an end that was too large
-// cannot be repeated.
+// replaysForks reports whether the runs of forks are repeated where others are not.
+// Limits are in no record, nor is input that was withdrawn unread, and an end that was
+// too large cannot be repeated.
 func (au *auditor) replaysForks() bool {
 	return au.w.config.People.Forks && !au.w.config.Accounts.Limited && !au.w.config.Storage.Hidden && !au.w.config.People.Retracts && !au.w.config.Storage.Tight
 }

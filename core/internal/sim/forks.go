@@ -18,10 +18,10 @@ type forks struct {
 	all    []*fork
 }
 
-// fork is a thread that is made of another, or is to be.
+// fork is a thread that is a fork of another, or is to be.
 type fork struct {
 	th, of *threadState // itself, and the other
-	wanted []string     // messages that it was asked for at
+	wanted []string     // messages that were requested
 	asked  int          // requests that have no response yet
 	heads  []forkable   // of the other thread, since the first request
 
@@ -34,7 +34,7 @@ type fork struct {
 // forkable is what a head says of what a fork may have.
 type forkable struct {
 	seq       uint64
-	summaries []uint64 // the one in force, and those that it was made behind
+	summaries []uint64 // the one in force, and its predecessors
 	deleted   bool
 }
 
@@ -66,8 +66,8 @@ func (pe *people) planForks() {
 	}
 }
 
-// forker is somebody who forks a thread, or a fork of it if there is one. Some ask again,
-// at once or later, for the same or for another message under the same name.
+// forker is a client that forks a thread, or a fork of it if there is one. Some ask
+// again, immediately or later, for the same or for another message under the same name.
 func (pe *people) forker(of *threadState, again bool, tries int) {
 	r := &pe.w.forks.random
 	for _, f := range pe.w.forks.all {
@@ -106,8 +106,8 @@ func (pe *people) forker(of *threadState, again bool, tries int) {
 	}
 }
 
-// messageOf draws the message that somebody forks a thread at: most often one that it
-// shows, rather a new one; now and then one that was taken back, or none at all.
+// messageOf draws the message that a client forks a thread at: most often a visible one,
+// rather a new one; now and then a superseded one, or none at all.
 func (pe *people) messageOf(th *threadState) (id string, ok bool) {
 	r := &pe.w.forks.random
 	var all []string
@@ -153,8 +153,8 @@ func (pe *people) askForFork(f *fork, at string) {
 	})
 }
 
-// answers checks what a client is told of a fork that it has asked for. since are the
-// heads of the other thread from when it first did. It reports whether that is a response.
+// answers checks the response to a client that has asked for a fork. since are the heads
+// of the other thread from its first request on. It reports whether that is a response.
 func (f *fork) answers(d *deed, since []forkable, made mailbox.Forked, err error) bool {
 	first, gone := since[0], f.of.p.head.Deleted || f.th.p.head.Deleted
 	seq := f.of.logged.sequenceOf(d.at, first.seq)
@@ -195,8 +195,8 @@ func (f *fork) answers(d *deed, since []forkable, made mailbox.Forked, err error
 	return true
 }
 
-// checkTold checks what a client is told of the fork: it is there, and is the one that was
-// asked for.
+// checkTold checks a client's response about the fork: the fork exists, and is the
+// requested one.
 func (f *fork) checkTold(d *deed, made mailbox.Forked) {
 	w, key := f.th.w, f.th.p.key.Thread
 	switch {
@@ -262,7 +262,7 @@ func (f *fork) checkShown(messages []core.Message) {
 	}
 }
 
-// checkForks: when all is over everybody who has asked for a fork has a response.
+// checkForks: when all is over, every client that has asked for a fork has a response.
 func (au *auditor) checkForks() {
 	for _, f := range au.w.forks.all {
 		if f.asked > 0 {

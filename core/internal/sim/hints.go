@@ -8,12 +8,12 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
-// unswept is how long something may wait where nobody sweeps: a message that
-// comes back once, twice by way of the dead-letter queue, and is worked on.
+// unswept is how long work may wait without a sweep: a message that is delivered again
+// once, twice by way of the dead-letter queue, and is worked on.
 const unswept = 15 * time.Minute
 
-// owe notes that the process has written a head that somebody can work on: who
-// does so sends a hint, whatever else is still on its way.
+// owe notes that the process has written a head with work: such a writer sends a hint,
+// even if another is still on its way.
 func (h *host) owe(key core.ThreadKey, a, b *thread.Head) {
 	same := a.Exists() && a.Claim.Fence == b.Claim.Fence && a.Run.ID == b.Run.ID && a.Run.Status == b.Run.Status &&
 		len(a.Inbox) >= len(b.Inbox) && slices.EqualFunc(a.Unopened(), b.Unopened(), func(x, y thread.Dispatch) bool { return x.ID == y.ID })
@@ -23,8 +23,8 @@ func (h *host) owe(key core.ThreadKey, a, b *thread.Head) {
 	}
 }
 
-// tells reports whether a child still has to tell a thread of its end: whoever does so
-// again hints again.
+// tells reports whether a child still has to notify a thread of its end: a repeated
+// notice sends a hint again.
 func (w *World) tells(parent *partition) bool {
 	for _, c := range w.family.byCall {
 		owes := func(e thread.OutboxEntry) bool { return e.Kind == thread.OutboxChildEnded }

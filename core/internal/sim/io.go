@@ -81,8 +81,9 @@ type request struct {
 	name string // for the trace
 	do   func()
 	sure bool // it has a response, or the process dies
-	// claims: the write takes a claim. holder: it is of one that stands. person: it is a person's, where most responses to
-	// those are lost. unheard is called when the process hears that the response is lost.
+	// claims: the write takes a claim. holder: it is of the present one. person: it is a
+	// person's, where most responses to those are lost. unheard is called when the
+	// process learns that the response is lost.
 	claims, holder, person bool
 	cut                    bool // it makes the end of a run final, and the store refuses that for a while
 	unheard                func()

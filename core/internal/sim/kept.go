@@ -9,9 +9,9 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 )
 
-// In a world with Cuts the store often refuses for a while the write that makes the end of
-// a run final: the claim is given back behind RunEnd, and the next one ends the run with
-// what RunEnd has changed.
+// In a world with Cuts the store often refuses for a while the write that makes the end
+// of a run final: the claim is released after RunEnd, and the next one ends the run with
+// the changes of RunEnd.
 
 // cuts chooses those worlds.
 func (c *Config) cuts(kind, turn int) {
@@ -25,7 +25,7 @@ func (c *Config) cuts(kind, turn int) {
 // cutsFor is how often such a write is refused: more often than it is tried.
 const cutsFor = 10
 
-// cutsOff reports whether a write is one that makes the end of a run final behind its
+// cutsOff reports whether a write is one that makes the end of a run final after its
 // RunEnd, and is refused.
 func (ru *runs) cutsOff(b *thread.Head) bool {
 	a := &ru.th.p.head
@@ -40,7 +40,7 @@ func (ru *runs) cutsOff(b *thread.Head) bool {
 	return true
 }
 
-// checkKept looks at what RunEnd has changed: it is stored when its claim is given back.
+// checkKept looks at the changes of RunEnd: they are stored when its claim is released.
 func (ru *runs) checkKept(a, b *thread.Head) {
 	if b.Run.RunEnd == 0 || b.Run.RunEnd == a.Run.RunEnd {
 		return
@@ -58,7 +58,7 @@ func (ru *runs) checkKept(a, b *thread.Head) {
 	}
 }
 
-// keptEnd reads what is kept of the RunEnd of the open run.
+// keptEnd reads the stored changes of the RunEnd of the open run.
 func (ru *runs) keptEnd(h *thread.Head) (end thread.EndRecord, ok bool) {
 	r, ok := ru.th.p.record(recordname.End(h.Run.ID, h.Run.RunEnd))
 	if !ok {
@@ -67,8 +67,8 @@ func (ru *runs) keptEnd(h *thread.Head) (end thread.EndRecord, ok bool) {
 	return end, ru.th.w.checks.Decode("end", r.Payload, &end) == nil
 }
 
-// checkKeptEnd looks at the end of a run whose claim was given back behind RunEnd: it is of
-// the time that RunEnd was shown, and what that has changed is in the state.
+// checkKeptEnd looks at the end of a run whose claim was released after RunEnd: it is of
+// the time that RunEnd saw, and the changes of RunEnd are in the state.
 func (ru *runs) checkKeptEnd(a *thread.Head, record *thread.RunRecord) {
 	if a.Run.RunEnd == 0 {
 		return

@@ -88,12 +88,12 @@ func Kind(n int) Config {
 	return c
 }
 
-// mix adds to some worlds of most kinds what is no kind of its own.
+// mix adds to some worlds of most kinds features that are not a separate kind.
 func (c *Config) mix(n, turn int) {
 	c.Programs.Lacks = c.Programs.Mixed && !c.Programs.Old && turn%2 == 0
 	c.Accounts.Metered = n%2 == 0
-	// Where nothing goes wrong hints and claims are counted, and a client that dies with a claim
-	// has no hint that comes again.
+	// Where nothing goes wrong hints and claims are counted, and a client that dies with
+	// a claim has no hint that is delivered again.
 	c.Processes.Own = turn%4 == 1 && !c.Processes.Unswept && n%Kinds != 5
 	switch n % Kinds {
 	case 0, 1, 2, 9, 12, 15, 17, 21:
@@ -103,7 +103,7 @@ func (c *Config) mix(n, turn int) {
 	// Where people interfere, one of them deletes a thread now and then.
 	c.People.Deletes = turn%4 == 1 && !c.People.Calm && !c.Agents.Children && !c.Processes.Unswept && !c.Programs.Old
 	c.Agents.Seats = turn%2 == 1 && !c.Programs.Old
-	// Some wait for people besides.
+	// Some also wait for people.
 	c.People.Asks = c.People.Asks || c.Agents.Children && turn%3 != 0
 	switch n % Kinds {
 	case 0, 1, 4, 8, 9, 12, 13, 17:
@@ -121,7 +121,7 @@ func (c *Config) mix(n, turn int) {
 	switch n % Kinds {
 	case 0, 7, 9, 12, 17, 19, 21, 22:
 		if c.Accounts.Limited = turn%3 == 1 && !c.Processes.Unswept; c.Accounts.Limited {
-			c.Replayed = false // a limit is no part of a record
+			c.Replayed = false // a limit is not part of a record
 		}
 	}
 }

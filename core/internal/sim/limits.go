@@ -20,7 +20,7 @@ const (
 	turnCost   = core.USD(3_000_000)
 )
 
-// limitsFor are those of a world's tenants: so low that some runs come to them. In a day
+// limitsFor are those of a world's tenants: so low that some runs reach them. In a day
 // there are several kinds, and two of five tenants have none.
 func (sc scripted) limitsFor() account.Tenants {
 	if !sc.w.config.Accounts.Limited {
@@ -51,8 +51,8 @@ func (sc scripted) limitsFor() account.Tenants {
 type admissions struct {
 	limits account.Tenants
 	over   map[tenantDay]*overrun
-	// crossed are the tenants with a slot that was taken on one day and given back on
-	// another: nothing is taken off then, so that their counters stay high.
+	// crossed are the tenants with a slot that was taken on one day and released on
+	// another: nothing is deducted then, so that their counters stay high.
 	crossed map[string]bool
 	calm    time.Duration             // since when nothing has moved
 	twice   map[tenantDay]*spending   // charges that were made again without need
@@ -87,13 +87,13 @@ type admitted struct {
 	thread core.ThreadKey
 	times  int           // that it is counted: more than once by tries that came late
 	since  time.Duration // when it was counted last
-	// slow says that it may not be counted: it was enqueued so late that the sweep took it
-	// for lost, or a try that had given up, and is gone, took its count back late.
+	// slow means that it may not be counted: it was enqueued so late that the sweep took
+	// it for lost, or an attempt that had given up, and is gone, withdrew its count late.
 	slow bool
 }
 
-// noteAdmission notes a slot that was taken, and counts the run that was admitted by it. had
-// says that the run had a slot already: then it is not to be counted again.
+// noteAdmission notes a slot that was taken, and counts the run that was admitted by it.
+// had means that the run had a slot already: then it is not to be counted again.
 func (au *auditor) noteAdmission(tenant string, a store.Admitting, had bool) {
 	if had {
 		au.w.fail(au.w.partition(core.ThreadKey{Tenant: tenant, Thread: a.Slot.Thread}), "run %s has a slot, and is admitted once more", a.Run)
@@ -115,7 +115,7 @@ const enqueueTime = lease + time.Minute
 
 // overrun is a tenant's day over a limit.
 type overrun struct {
-	since time.Duration          // when the provider's books came to the limit
+	since time.Duration          // when the provider's books reached the limit
 	began map[core.ID]beginnings // inferences that began since, by run
 }
 
@@ -141,9 +141,9 @@ func (au *auditor) occupied() bool {
 	return false
 }
 
-// charged takes turns that the log has, and says so to the books of their tenants: what
-// is over its limit by the provider's word is over it by the runtime's, which charges
-// before it commits.
+// charged takes turns that the log has, and adds them to the books of their tenants: a
+// tenant over its limit by the provider's books is over it by the runtime's, which
+// charges before it commits.
 func (au *auditor) charged(s *inference) {
 	l := au.w.admissions.limits.Of(s.th.p.key.Tenant)
 	if l.TokensADay == 0 && l.SpendADay == 0 {
@@ -151,7 +151,7 @@ func (au *auditor) charged(s *inference) {
 	}
 	at := tenantDay{s.th.p.key.Tenant, calendar.Day(epoch.Add(s.ended).UnixMilli())}
 	if calendar.Day(epoch.Add(s.ended-clocks).UnixMilli()) != at.day || calendar.Day(au.w.millis()) != at.day {
-		return // somebody's clock may say that it was another day
+		return // by some clock it may have been another day
 	}
 	spent := au.w.provider.of(at)
 	spent.tokens += accounting.Tokens(s.usage)
@@ -190,7 +190,7 @@ func (ru *runs) checkWithin(h *host, s script) {
 	}
 }
 
-// checkLimited: nobody is refused for a limit whose tenant is below it.
+// checkLimited: no run is refused for a limit whose tenant is below it.
 func (ru *runs) checkLimited(in *input, err error) {
 	reached, ok := errors.AsType[*account.ReachedError](err)
 	if !ok {
@@ -217,10 +217,11 @@ func (ru *runs) checkLimited(in *input, err error) {
 	}
 }
 
-// noteCharge finds charges that were made again though the first try had counted, since
-// nobody could know, or without a slot since the commit of the turn was refused. What a
-// slot has of them is taken off with it. What stays is one without a slot, also when it
-// comes late, and one that comes late to a slot that was taken once more by a late try.
+// noteCharge finds charges that were repeated though the first attempt had counted, since
+// no process could know, or without a slot since the commit of the turn was refused. The
+// part that a slot has of them is deducted with it. A charge without a slot stays, also
+// when it comes late, and one that comes late to a slot that was taken once more by a
+// late attempt.
 func (a *admissions) noteCharge(tenant string, c store.Use) {
 	slotless, bare := c.Slot == (store.Slot{}), c
 	bare.Slot = store.Slot{}
@@ -247,7 +248,7 @@ type most struct {
 	slots        int
 }
 
-// reconciles is how long something may be counted that is no more, while sweeps fail, too.
+// reconciles is how long a run that is gone may be counted, while sweeps fail, too.
 const reconciles = 10 * time.Minute
 
 // mostOf counts all that the provider has served a tenant, lost or not, all that its
@@ -299,8 +300,8 @@ func (au *auditor) mostOf(tenant string) (m most) {
 // frees is how long a process may take to give the slot of a run back that waits.
 const frees = 10 * time.Second
 
-// checkFreed: a run that waits has no slot, unless something has happened to the process
-// that gives it back.
+// checkFreed: a run that waits has no slot, unless a fault has struck the process that
+// releases it.
 func (au *auditor) checkFreed(th *threadState, h *host, run core.ID, version uint64) {
 	if h == nil || au.w.admissions.limits.Of(th.p.key.Tenant).IsZero() {
 		return
@@ -310,10 +311,10 @@ func (au *auditor) checkFreed(th *threadState, h *host, run core.ID, version uin
 		if h.dead || h.ending || h.hindered >= began || th.p.head.Version != version {
 			return
 		}
-		if by := au.w.admissions.by[run]; by.host != h && by.at > claimed { // it had lost its claim, and nobody else knows
+		if by := au.w.admissions.by[run]; by.host != h && by.at > claimed { // it had lost its claim, and no other process knows
 			return
 		}
-		if au.w.admissions.last[run] > began { // a try of its admission that came late: the sweep's
+		if au.w.admissions.last[run] > began { // an attempt of its admission that came late: the sweep's
 			return
 		}
 		if slot, ok := au.w.storage.tallyOf(th.p.key.Tenant).Slots[run]; ok && slot.Tokens > 0 && slot.Since <= epoch.Add(began).UnixMilli() { // without, it is of an admission that came late: the sweep's
@@ -344,7 +345,7 @@ func (ru *runs) enqueued(run core.ID) {
 	ru.admitted[run] = true
 }
 
-// lookForSlots: when nothing moves any more, slots are given back within two sweeps of the
+// lookForSlots: when nothing moves any more, slots are released within two sweeps of the
 // time that a run may take to be enqueued.
 func (au *auditor) lookForSlots() {
 	if !au.w.config.Accounts.Limited || au.w.now < au.w.stop || au.moving() != "" {
@@ -361,8 +362,8 @@ func (au *auditor) lookForSlots() {
 	}
 }
 
-// checkCounters: what is counted is what the logs say, and what the provider has served for
-// turns that came to nothing.
+// checkCounters: the counters equal the logs, and what the provider has served for void
+// turns.
 func (au *auditor) checkCounters() {
 	if !au.w.config.Accounts.Limited {
 		return
@@ -402,11 +403,11 @@ func (au *auditor) checkCounters() {
 type counted struct {
 	runs   int64 // by the heads
 	slow   int64 // of them, those that may not be counted
-	again  int64 // what may be counted besides
+	again  int64 // what may be counted in addition
 	tokens int64
 	spend  core.USD
 	erased bool     // not everything
-	lost   spending // what may be counted besides
+	lost   spending // what may be counted in addition
 }
 
 // addUnlogged adds what the provider has served for turns that are in no log. Where the

@@ -19,7 +19,7 @@ func (ca *calls) shows(call tool.Call, key string) (show func()) {
 	}
 }
 
-// late is what a tool that was left behind puts out. Nobody may hear it.
+// late is the output of an abandoned tool. No reader may receive it.
 const late = "late"
 
 // listening is what the reader of a stream knows of the calls that it hears of, by the
@@ -34,8 +34,8 @@ type listened struct {
 	done            bool
 }
 
-// hear checks an event of a call that runs or has ended: an execution is heard from
-// its beginning and without gaps, and none behind the result.
+// hear checks an event of a call that runs or has ended: an execution is heard from its
+// start and without gaps, and nothing after the result.
 func (l listening) hear(e core.Event) {
 	switch e.Type {
 	case core.EventStepRestarted:

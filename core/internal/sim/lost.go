@@ -25,17 +25,17 @@ func (c *Config) loses(kind, turn int) {
 	if c.People.Own {
 		c.Processes.Local, c.People.Calm = true, false
 	}
-	if c.Storage.Hidden { // a replay does not know of input that kept a run from its end and was taken back unread
+	if c.Storage.Hidden { // a replay does not know of input that kept a run from its end and was withdrawn unread
 		c.Replayed = false
 	}
 }
 
-// hiddenWithin is how long at most a response is missed until its process looks: others
-// write meanwhile, workers close a run and begin the next one.
+// hiddenWithin is how long at most a response is missed until its process looks: in that
+// time others write, and workers close a run and start the next one.
 const hiddenWithin = 8 * time.Second
 
-// lose keeps the response to a request that was carried out from its process, which hears
-// later that there is none.
+// lose keeps the response to a request that was carried out from its process, which
+// learns later that it is lost.
 func (w *World) lose(h *host, r request, tell func()) {
 	heard := func() {
 		if r.unheard != nil && !h.dead {
@@ -65,7 +65,7 @@ func (w *World) hide(r request) time.Duration {
 	if w.random.chance(0.4) {
 		w.touchAll()
 	}
-	if !r.holder && w.random.chance(0.5) { // a holder's own is hidden by the next holder alone, whom it must not wait for
+	if !r.holder && w.random.chance(0.5) { // a holder's own is hidden by the next holder alone, which it must not wait for
 		return w.random.between(0, hiddenWithin)
 	}
 	return 0
@@ -85,8 +85,8 @@ func (w *World) unheard(t *task, p *partition, a, b *thread.Head) {
 	}
 }
 
-// meddle has people stop, take back and change what is open or queued, in a world where
-// most of the responses to that are lost.
+// meddle has people stop, withdraw and change open or queued runs, in a world where most
+// of the responses to that are lost.
 func (pe *people) meddle(th *threadState) {
 	for range 5 {
 		pe.w.at(pe.w.random.between(500*time.Millisecond, 90*time.Second), func() {
@@ -113,7 +113,7 @@ func (pe *people) meddle(th *threadState) {
 	}
 }
 
-// unread draws input that no step has read; nil: there is none.
+// unread draws input that no step has read; nil: none.
 func (ins *inputs) unread() *input {
 	var ids []core.ID
 	for _, d := range ins.th.p.head.Unopened() {
@@ -128,7 +128,7 @@ func (ins *inputs) unread() *input {
 	return ins.accepted[ids[ins.th.w.random.below(len(ids))]]
 }
 
-// stopThread ends whatever is open or first on a thread.
+// stopThread ends the open run of a thread, or its first one.
 func (pe *people) stopThread(th *threadState) {
 	pe.insist(requestTimeout, func(ctx context.Context, h *host) bool {
 		d := pe.begin(HiddenStop)
@@ -144,15 +144,15 @@ func (pe *people) stopThread(th *threadState) {
 	})
 }
 
-// deed is what one request of a person has brought about, as the heads show it: what its
-// process is told of that is another matter.
+// deed is the effect of one request of a person, as the heads show it: the response that
+// its process receives is another matter.
 type deed struct {
 	hidden  Behaviour // that the response to its write was lost and hidden
-	again   *goingOn  // what it is to go on with; nil: nothing
+	again   *goingOn  // the run that it is to continue; nil: none
 	runs    []core.ID // that it has cancelled
 	entries []core.ID // that it has taken out of an inbox
 	edits   int
-	target  *input // that alone it takes back; nil: it is of something else
+	target  *input // the only input that it withdraws; nil: it is of another kind
 	fork    *fork  // that it makes; nil: none
 	at      string // the message where it does
 	made    bool   // it has
@@ -215,7 +215,7 @@ func inboxes(h *thread.Head) map[core.ID]uint32 {
 	return all
 }
 
-// checkDeed: one request ends one thing, and whoever has ended it is not told that it was
+// checkDeed: one request ends one thing, and the process that has ended it does not get
 // not found.
 func (th *threadState) checkDeed(d *deed, err error) {
 	if len(d.runs)+len(d.entries) > 1 || d.edits > 1 {
@@ -227,8 +227,7 @@ func (th *threadState) checkDeed(d *deed, err error) {
 	}
 }
 
-// checkEdited: whoever has changed input that was read so is not told that it was not
-// found.
+// checkEdited: a process that has changed input that was read so does not get not found.
 func (ins *inputs) checkEdited(in *input, text string, d *deed, err error) {
 	if core.CodeOf(err) != core.CodeNotFound || d.edits == 0 {
 		return
@@ -240,8 +239,8 @@ func (ins *inputs) checkEdited(in *input, text string, d *deed, err error) {
 	}
 }
 
-// checkKnown: where nothing but responses is lost, no claim runs out: who has taken one
-// knows it, whatever hides that.
+// checkKnown: where nothing but responses is lost, no claim runs out: a process that has
+// taken one knows it, despite later writes.
 func (th *threadState) checkKnown(a *thread.Head) {
 	w := th.w
 	if h := w.hosts[a.Claim.Worker]; h == nil || h.ending || h.dead { // it stops while a response is missing

@@ -15,7 +15,7 @@ func (pe *people) interfere(th *threadState, k *asked) {
 		pe.plan(pe.w.random.between(0, 20*time.Second), func() { pe.decide(th, k, d) })
 	}
 	chance, within := 0.4, 15*time.Second
-	if pe.mixed() { // people are asked beside it, and may have answered later
+	if pe.mixed() { // people are asked too, and may have answered later
 		chance, within = 0.95, 8*time.Second
 	}
 	if !pe.w.config.People.Calm && pe.w.random.chance(chance) {
@@ -23,8 +23,8 @@ func (pe *people) interfere(th *threadState, k *asked) {
 	}
 }
 
-// checkMeddled: nobody but its child decides on a call that waits for one, and who tries
-// is told why.
+// checkMeddled: only the child decides on a call that waits for one, and any other client
+// learns why it cannot.
 func (as *asks) checkMeddled(k *asked, before *thread.Head, err error) {
 	stands := func(h *thread.Head) bool {
 		return h.Run.ID == k.run && slices.ContainsFunc(h.Tickets, func(t thread.Ticket) bool { return t.ID == k.key && t.Decision == 0 })
@@ -37,8 +37,9 @@ func (as *asks) checkMeddled(k *asked, before *thread.Head, err error) {
 	}
 }
 
-// checkSpoken looks at what a person says to a run that waits: it supersedes what people
-// and clients were asked, and changes nothing where it waits for child runs alone.
+// checkSpoken looks at a person's message to a run that waits: it supersedes the
+// questions to people and clients, and changes nothing where the run waits for child runs
+// alone.
 func (as *asks) checkSpoken(a, b *thread.Head) {
 	if a.Run.ID != b.Run.ID || a.Run.Status != thread.Waiting || len(b.Inbox) != len(a.Inbox)+1 || b.Inbox[len(a.Inbox)].Kind != thread.InboxPerson {
 		return
@@ -69,6 +70,6 @@ func (as *asks) checkSpoken(a, b *thread.Head) {
 // mixed reports whether calls wait for people and for child runs.
 func (pe *people) mixed() bool { return pe.w.config.Agents.Children && pe.w.config.People.Asks }
 
-// mixedNames are what a model calls in a world with Children and Asks, on a thread that is
-// no child's.
+// mixedNames are the tools that a model calls in a world with Children and Asks, on a
+// thread without a parent.
 var mixedNames = []string{"child", "childresult", "child", "ask", "guard", "ask", "guard", "approve", "echo", "note"}

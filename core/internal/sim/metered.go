@@ -54,7 +54,7 @@ type used struct {
 	tokens                      core.Usage
 }
 
-// accounts are the books of a world: the provider's, or what tenants are told.
+// accounts are the books of a world: the provider's, or the reports of the tenants.
 type accounts map[payer]used
 
 func (a accounts) add(to payer, u used) {
@@ -89,8 +89,8 @@ func (au *auditor) books(period int64) accounts {
 	return all
 }
 
-// checkUsage compares what tenants are told to have used with the provider's books, when
-// all is over and summed.
+// checkUsage compares the tenants' usage reports with the provider's books, when all is
+// over and summed.
 func (au *auditor) checkUsage() {
 	if !au.w.config.Accounts.Metered {
 		return
@@ -195,7 +195,7 @@ func (a accounts) addSum(tenant string, hour int64, s account.Row) {
 	a.add(payer{tenant, hour, s.User, s.Agent, s.Model}, used{s.Runs, s.Stretches, s.Inferences, s.Tokens})
 }
 
-// compareBooks: what, which tenants are told, is what the provider's books have.
+// compareBooks: the report that tenants receive equals the provider's books.
 func (au *auditor) compareBooks(what string, books, told accounts) {
 	both := maps.Clone(books)
 	maps.Copy(both, told)

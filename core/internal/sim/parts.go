@@ -11,8 +11,8 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// part does one part of a call. One that was stored when it begins must not act
-// again, and what comes back is what is stored.
+// part does one part of a call. A part that was stored when it starts must not act again,
+// and returns the stored value.
 func (as *asks) part(ctx context.Context, call tool.Call, key, name string) error {
 	w := as.th.w
 	_, stored := as.storedPart(call, name)
@@ -63,8 +63,8 @@ func (w *World) throttle(name string) bool {
 	return true
 }
 
-// throttledPart reports whether a fault is one that hinders nobody: what it strikes is
-// tried again, more often than that.
+// throttledPart reports whether a fault hinders no call: the operation that it strikes is
+// repeated more often than that.
 func (w *World) throttledPart(r request, f Fault) bool {
 	if !w.config.Storage.Throttled || f != FaultThrottled || !strings.Contains(r.name, "#once#") {
 		return false
@@ -73,7 +73,7 @@ func (w *World) throttledPart(r request, f Fault) bool {
 	return w.storage.throttled[r.name] <= maxThrottled
 }
 
-// storedPart is what is stored of a call's part.
+// storedPart is the stored value of a call's part.
 func (as *asks) storedPart(call tool.Call, name string) (json.RawMessage, bool) {
 	at := placed(call)
 	r, ok := as.th.p.record(recordname.Part(call.Run, at.turn, uint8(at.index), name))
@@ -89,15 +89,15 @@ func (as *asks) storedPart(call tool.Call, name string) (json.RawMessage, bool) 
 	return part.Value, true
 }
 
-// A deaf tool looks at its context every slice, and does not care. After so many
-// slices behind its end nobody waits for it any more.
+// A deaf tool looks at its context every slice, and ignores it. After so many slices past
+// its end no step waits for it any more.
 const (
 	slice   = 500 * time.Millisecond
 	tooLate = 6
 )
 
-// ignore is the work of a tool that ignores its context. What it comes to after
-// it was left behind counts no more.
+// ignore is the work of a tool that ignores its context. Its result after it was
+// abandoned does not count.
 func (ca *calls) ignore(ctx context.Context, h *host, call tool.Call, key string) (tool.Result, error) {
 	w := ca.th.w
 	behind, show := 0, ca.shows(call, key)

@@ -19,7 +19,7 @@ import (
 // later, once or again, alone or against each other; or they say something
 // instead, or nothing at all.
 func (pe *people) consider(th *threadState, k *asked) {
-	if k.ticket.Kind == core.TicketChild { // nobody's but the child's
+	if k.ticket.Kind == core.TicketChild { // only the child decides it
 		pe.interfere(th, k)
 		return
 	}
@@ -72,7 +72,7 @@ type deciding struct {
 	byCall bool // it names the call
 }
 
-// decision draws what a person says. It differs from what anybody else says.
+// decision draws a person's decision. It differs from every other one.
 func (pe *people) decision(k *asked) deciding {
 	n := pe.w.id()
 	d := deciding{byCall: pe.w.random.chance(0.3)}
@@ -90,7 +90,7 @@ func (pe *people) decision(k *asked) deciding {
 		d.said.Payload = payload(true)
 	}
 	if d.said.ID = id; pe.w.random.chance(0.2) {
-		d.said.ID = "" // made of what it says
+		d.said.ID = "" // derived from its content
 	}
 	return d
 }
@@ -107,7 +107,7 @@ func (pe *people) decide(th *threadState, k *asked, d deciding) {
 		limit = inlineTimeout
 	}
 	run := k.run
-	if !strings.HasPrefix(asking.Target, "s") && pe.w.random.chance(0.2) { // the other ids are no other run's
+	if !strings.HasPrefix(asking.Target, "s") && pe.w.random.chance(0.2) { // the other ids belong to no other run
 		run = core.ID{}
 	}
 	pe.insist(limit, func(ctx context.Context, h *host) bool {
@@ -136,8 +136,8 @@ func (pe *people) decide(th *threadState, k *asked, d deciding) {
 	})
 }
 
-// checkTaken: what a client is told to be taken was taken, and is the only
-// decision on its ticket.
+// checkTaken: a decision that a client reads as taken was taken, and is the only decision
+// on its ticket.
 func (as *asks) checkTaken(k *asked, said core.Decision, got mailbox.Decided) {
 	for _, other := range as.by {
 		if other.decision == nil || other.run != k.run || other.decision.ID != got.DecisionID {
@@ -154,9 +154,9 @@ func (as *asks) checkTaken(k *asked, said core.Decision, got mailbox.Decided) {
 	as.th.fail("a client is told %+v of decision %+v, which was never taken", got, said)
 }
 
-// checkRefused: the decision on an open ticket is not refused, nor is one that
-// was taken, while the head remembers it. Who names no run is told of the open one
-// and of the newest in the log alone.
+// checkRefused: the decision on an open ticket is not refused, nor is one that was taken,
+// while the head remembers it. A client that names no run learns only of the open one and
+// of the newest in the log.
 func (as *asks) checkRefused(k *asked, said core.Decision, named core.ID, before *thread.Head, err error) {
 	h := &as.th.p.head
 	if named.IsZero() && (before.Run.ID != k.run || h.Run.ID != k.run) {

@@ -12,9 +12,9 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 )
 
-// What the agents' plugins keep. Every hook and some tools add their name to
-// the run's trail and one to the thread's count, and send it as mail: so each
-// command shows in the state whether it was applied, and how often.
+// The state of the agents' plugins. Every hook and some tools add their name to the run's
+// trail and one to the thread's count, and send it as mail: so each command shows in the
+// state whether it was applied, and how often.
 var (
 	trailKey = state.List[string]("trail", state.ScopeRun)
 	countKey = state.Key[int, int]{Name: "count", Scope: state.ScopeThread, Commutative: true,
@@ -33,7 +33,7 @@ var (
 	mail = plugin.Effect[string]{Name: "mail"}
 )
 
-// An agent has the gate alone, keys besides, or keys and hooks.
+// An agent has the gate alone, also keys, or keys and hooks.
 const (
 	agentBare   = "bare"
 	agentShort  = "short"  // ends early; a call is done as soon as its result is stored
@@ -143,7 +143,7 @@ func (trail) beforeTool(_ context.Context, c plugin.BeforeTool) (state.Command, 
 	name := hookName(c.Phase, c.Step, &c.Call)
 	command := state.Combine(trailCommand(name), callsKey.Update(name))
 	if trait(name, 30, 2) == 0 {
-		command.Append(lastKey.Update(name)) // collides with siblings', and is asked again
+		command.Append(lastKey.Update(name)) // collides with siblings', and runs again
 	}
 	return command, nil
 }

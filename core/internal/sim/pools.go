@@ -13,8 +13,8 @@ import (
 )
 
 // In some worlds each agent's model is a pool of three, of which the home fails oftener
-// than a single model does. What the world knows of circuits and of where threads stand
-// it finds out by itself, from what models say and from what is committed.
+// than a single model does. The world finds out the circuits and the places of threads by
+// itself, from the models' output and the committed records.
 
 // poolNames are the providers' names of the members of an agent's pool, its home first;
 // their prices are known.
@@ -89,7 +89,7 @@ func (h *host) circuit(name string) *circuit {
 	return c
 }
 
-// takes notes what a call has come to; nil: to its end.
+// takes notes the outcome of a call; nil: it ended normally.
 func (c *circuit) takes(w *World, failure *model.Error, began time.Duration) {
 	switch {
 	case c.failed >= breaker.CircuitFailures && began < c.opened: // from before it opened
@@ -102,17 +102,17 @@ func (c *circuit) takes(w *World, failure *model.Error, began time.Duration) {
 	}
 }
 
-// slack is how much later than the model a process may know what a call has come to.
+// slack is how much later than the model a process may know the outcome of a call.
 const slack = time.Second
 
-// inquiry is what the members of a pool have come to in a step, under one claim.
+// inquiry has the outcomes of the members of a pool in a step, under one claim.
 type inquiry struct {
 	calls   int
 	refused []string // names of those that a thread leaves
 }
 
-// inquire notes a call of a model, and checks that it is the one to call. The function takes
-// what the call comes to: nil is a turn.
+// inquire notes a call of a model, and checks that it is the one to call. The function
+// takes the outcome of the call: nil is a turn.
 func (th *threadState) inquire(h *host, s script, name string) func(context.Context, error) {
 	w := th.w
 	c := h.circuit(name)
@@ -121,7 +121,7 @@ func (th *threadState) inquire(h *host, s script, name string) func(context.Cont
 	}
 	step, began := th.member(h, s, name), w.now
 	return func(ctx context.Context, err error) {
-		if ctx.Err() != nil { // nobody waits for it any more
+		if ctx.Err() != nil { // no step waits for it any more
 			return
 		}
 		failure, _ := err.(*model.Error)
@@ -136,8 +136,8 @@ func (th *threadState) inquire(h *host, s script, name string) func(context.Cont
 	}
 }
 
-// member checks that a call is that of the member which a thread has come to; nil: it is
-// of a claim that is lost, or there is no pool.
+// member checks that a call is that of the member whose turn it is in the thread; nil: it
+// is of a claim that is lost, or there is no pool.
 func (th *threadState) member(h *host, s script, name string) *inquiry {
 	w := th.w
 	head, in := &th.p.head, th.inputs.byText[s.name]
@@ -168,13 +168,13 @@ func (th *threadState) member(h *host, s script, name string) *inquiry {
 	return step
 }
 
-// stands is the member that the thread's next step begins with; empty where clocks that
+// stands is the member that the thread's next step starts with; empty where clocks that
 // differ decide it.
 func (lo *logged) stands(id string, names [3]string) string {
 	places := lo.places
 	head := &lo.th.p.head
 	if in := lo.th.inputs.own(head.Run.Dispatch); in != nil && head.Run.Cursor == thread.CursorStart && in.supersede > 0 && in.supersede <= head.Seq {
-		for len(places) > 0 && places[len(places)-1].seq >= in.supersede { // what the run is about to take back
+		for len(places) > 0 && places[len(places)-1].seq >= in.supersede { // the records that the run is about to supersede
 			places = places[:len(places)-1]
 		}
 	}
@@ -201,7 +201,7 @@ func memberSlice(id string) []string {
 	return ids[:]
 }
 
-// stood is where the thread stood behind a record.
+// stood is the thread's place in a pool after a record.
 type stood struct {
 	thread.Member
 	seq uint64

@@ -54,7 +54,7 @@ const (
 	stepTimeout  = 120 * time.Second
 	sweepTimeout = 55 * time.Second
 	reserve      = 5 * time.Second  // of an invocation, after the end of its context
-	killAfter    = 30 * time.Second // of a process that was told to stop
+	killAfter    = 30 * time.Second // of a process that has to stop
 	restartAfter = time.Second
 )
 
@@ -100,9 +100,9 @@ func (w *World) program(r role) thread.Schemas {
 	return []thread.Schemas{one, bridge, two}[w.random.below(3)]
 }
 
-// invoke runs f in the process as one invocation, which ends within the limit
-// or takes the process down (0: no limit). after is told whether f came to its
-// end. A process that is done is free for the next invocation.
+// invoke runs f in the process as one invocation, which ends within the limit or takes
+// the process down (0: no limit). after receives whether f has ended. A process that is
+// done is free for the next invocation.
 func (h *host) invoke(limit time.Duration, f func(ctx context.Context), after func(ok bool)) {
 	w := h.world
 	over := false
@@ -120,7 +120,7 @@ func (h *host) invoke(limit time.Duration, f func(ctx context.Context), after fu
 		}
 		h.checkHinted()
 		switch {
-		case h.role == roleLocal: // it has other work besides
+		case h.role == roleLocal: // it also has other work
 		case h.ending:
 			h.kill()
 		default:
@@ -152,7 +152,7 @@ func (h *host) invoke(limit time.Duration, f func(ctx context.Context), after fu
 	}
 }
 
-// stopping draws whether the process of an invocation is told to stop.
+// stopping draws whether the process of an invocation has to stop.
 func (w *World) stopping() bool {
 	switch {
 	case w.now >= w.stop || w.config.People.Calm:

@@ -11,15 +11,15 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// provider is who sells a world its models. It keeps books of its own of what it has
-// served: they know nothing of what the runtime has made of it, but for one thing, which
-// is seen from the store's side: whether the process that asked has written the run's head
-// behind the response. What it has not is lost to everybody, as the process is.
+// provider is the seller of a world's models. It keeps its own books of what it has
+// served. They know nothing of the runtime's records, with one exception, which is
+// visible from the store's side: whether the calling process has written the run's head
+// after the response. If it has not, the usage is lost, as the process is.
 type provider struct {
 	prices *catalog.Catalog
 	served []*inference
 	spent  map[tenantDay]*spending
-	open   map[core.ID][]*inference // by run: those that no write of a head lies behind
+	open   map[core.ID][]*inference // by run: those that no write of a head follows
 }
 
 func newProvider() provider {
@@ -49,10 +49,10 @@ type inference struct {
 	began  time.Duration
 	ended  time.Duration
 	over   bool       // the process has all that it will get
-	usage  core.Usage // what the process was told of it
+	usage  core.Usage // as the process received it
 	within *stretch   // of the run
 	told   bool       // the process has written the run's head since
-	logged bool       // by a write that brought a turn, or a failed one, with the totals behind it
+	logged bool       // by a write that brought a turn, or a failed one, with the totals after it
 }
 
 // serve opens the books for a call.
@@ -104,7 +104,7 @@ func (s *inference) usages(nonce uint64) (first, last core.Usage) {
 	return first, last
 }
 
-// early reports whether a model says at once what it was given to read.
+// early reports whether a model immediately reports its prompt tokens.
 func early(model string) bool { return model == modelOf[agentHooked] || model == modelOf[agentBare] }
 
 // written takes a write of a head by the holder of a claim: what the process has asked

@@ -18,11 +18,11 @@ type queue struct {
 // Times of the queue.
 const (
 	maxDelay   = 900 * time.Second // of SQS
-	visibility = 240 * time.Second // after which a message that was not acknowledged comes again
+	visibility = 240 * time.Second // after which a message that was not acknowledged is delivered again
 	gather     = 200 * time.Millisecond
 	batchSize  = 10
 	tooMany    = 60                 // hints of one thread under way
-	oldSettles = 1700 * time.Second // the tries of every hint that nobody may take are over
+	oldSettles = 1700 * time.Second // the attempts of every hint that no worker may take are over
 )
 
 // waker is a process's way to the queue.
@@ -175,8 +175,8 @@ func (q *queue) handOut(hints []core.WakeUp) {
 	})
 }
 
-// rewake is the consumer of the dead-letter queue: it tells the mailbox of a
-// hint that nobody could work on.
+// rewake is the consumer of the dead-letter queue: it passes to the mailbox a hint that
+// no worker could process.
 func (q *queue) rewake(hint core.WakeUp) {
 	th := q.w.partition(hint.Key()).state
 	th.hints++

@@ -17,7 +17,8 @@ type said struct {
 	text string
 }
 
-// speaks notes what a model is about to say. goesOn: behind what the call before it said.
+// speaks notes the words that a model is about to generate. goesOn: after those of the
+// previous call.
 func (th *threadState) speaks(h *host, s script, goesOn bool) (say func(text string)) {
 	if all := th.said[s.run]; goesOn {
 		for i := len(all) - 1; i >= 0; i-- {
@@ -31,14 +32,13 @@ func (th *threadState) speaks(h *host, s script, goesOn bool) (say func(text str
 	return func(text string) { attempt.text += text }
 }
 
-// reading is what a client has of the words of a run, step by step. Whoever has told it
-// of them, they are what one attempt at the step has said so far, and in the end what
-// the log has.
+// reading is a client's part of the words of a run, step by step. From every source, they
+// are the words of one attempt at the step so far, and in the end those of the log.
 type reading struct {
 	th    *threadState
 	steps map[int]*words
 	whole bool // it has the run from its beginning
-	// follows says that another process infers, as far as the client can know.
+	// follows means that another process infers, as far as the client can know.
 	follows bool
 }
 
@@ -93,8 +93,8 @@ func (r *reading) checkText(e core.Event) {
 	r.th.fail("run %s shows %q at step %d, which no model said", e.RunID, w.text, at.Step)
 }
 
-// finish: a client that was told of the run's end has every word that the log has, once.
-// More than that it has only of the step in which the run was ended.
+// finish: a client that has received the run's end has every word that the log has, once.
+// It has more than that only of the step in which the run was ended.
 func (r *reading) finish(e core.Event) {
 	if r.th.p.head.Deleted {
 		return
@@ -169,7 +169,7 @@ func (pe *people) reader(th *threadState, in *input, tries int) {
 			over = over || e.Type == core.EventRunFinish
 			heard(e)
 			return nil
-		})) // whoever is refused comes back as well
+		})) // a refused client comes back as well
 	}, func(bool) {
 		pe.clients--
 		if !over {

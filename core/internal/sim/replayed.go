@@ -12,8 +12,8 @@ import (
 	"github.com/reveille-run/reveille/core/store/memory"
 )
 
-// replay repeats every run from its record, whatever faults there were: the same code
-// comes to the same records. Where not all are repeated, those of forks are.
+// replay repeats every run from its record, despite any faults: the same code makes the
+// same records. Where not all are repeated, those of forks are.
 func (au *auditor) replay() {
 	agents, err := registry.New(au.w.scripted.partsWith(nil))
 	if err != nil {
@@ -34,8 +34,8 @@ func (au *auditor) replay() {
 				continue
 			}
 			au.w.Stats.Replays.Replayed++
-			hung := p.state.runs.hung[r.Run] // how long a hook took is no part of a record
-			// A run that takes another up has no input of its own, so it is not replayed.
+			hung := p.state.runs.hung[r.Run] // the duration of a hook is not part of a record
+			// A run that continues another has no input, so it is not replayed.
 			if p.state.runs.takenUp[r.Run] == nil && r.Skipped != "" || hung {
 				au.w.Stats.Replays.Unreplayed++
 			}
@@ -46,7 +46,7 @@ func (au *auditor) replay() {
 	}
 }
 
-// stored returns what is stored of the thread, in a store of its own.
+// stored returns the records of the thread, in a separate store.
 func (p *partition) stored(w *World) store.Backend {
 	c := store.Commit{Head: p.head}
 	c.Head.Version = 1 // the store's first write

@@ -9,16 +9,15 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
-// takesBack chooses the worlds in which people take back what they have said.
+// takesBack chooses the worlds in which people withdraw their input.
 func (c *Config) takesBack(turn int) {
 	c.People.Retracts = turn%5 == 2 && !c.Replayed && !c.People.Calm && !c.Programs.Old
 }
 
-// retractionsEach is how often somebody takes input back, on each thread.
+// retractionsEach is how often a client withdraws input, on each thread.
 const retractionsEach = 4
 
-// planRetractions has people take back what is queued, or what they have just said to a
-// run.
+// planRetractions has people withdraw queued input, or their latest message to a run.
 func (pe *people) planRetractions() {
 	for _, th := range pe.w.threads {
 		for k := range retractionsEach {
@@ -50,8 +49,8 @@ func (pe *people) retract(th *threadState) {
 	})
 }
 
-// checkRetracted: input is gone of which a client is told that it is taken back, and no
-// step has read it. Who is told that there is none to take back is told the truth.
+// checkRetracted: input that a client knows as withdrawn is gone, and no step has read
+// it. If a client learns that there is none to withdraw, that is true.
 func (ins *inputs) checkRetracted(in *input, d *deed, before *thread.Head, err error) {
 	if ins.th.p.head.Deleted {
 		return
@@ -93,7 +92,7 @@ func (ins *inputs) checkTarget(d *deed) {
 	}
 }
 
-// checkUnread: no step reads input of which a client knows that it is taken back.
+// checkUnread: no step reads input that a client knows as withdrawn.
 func (ins *inputs) checkUnread(e *thread.Entry) {
 	if ins.takenBack[e.Input] {
 		ins.th.fail("input %s of dispatch %s is taken back, and run %s reads it", e.Message.ID, e.Input, e.Run)

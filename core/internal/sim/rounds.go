@@ -11,14 +11,14 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 )
 
-// openRound is what a round that waits has come to.
+// openRound is the state of a round that waits.
 type openRound struct {
 	base   uint64
 	merged []int
 }
 
-// checkRound looks at the open round's record that a write puts in force: it is of
-// this turn, goes on from the one before, and has no call that readers do not see.
+// checkRound looks at the open round's record that a write puts in force: it is of this
+// turn, continues the previous one, and has no call that readers do not see.
 func (lo *logged) checkRound(a, b *thread.Head) {
 	if b.Run.Round == 0 || b.Run.Round == a.Run.Round {
 		return
@@ -82,7 +82,7 @@ func (lo *logged) checkOrderOf(trail []string) {
 }
 
 // checkLine looks at the results of the round that was closed last: each place is one
-// result's, and what could not be applied behind a sibling's is no change of its call.
+// result's, and a change that could not be applied after a sibling's is not made.
 func (lo *logged) checkLine(place func(call int) int) {
 	given, seats, lined, refused := map[int]bool{}, 0, false, false
 	calls := lo.entries[lo.turnSeq-1].Message.ToolCalls
@@ -112,7 +112,7 @@ func (lo *logged) checkLine(place func(call int) int) {
 	}
 }
 
-// refusedInLine reports whether a result says that its call's change did not apply.
+// refusedInLine reports whether a result is the refusal of its call's change.
 func refusedInLine(r *core.ToolResult) bool {
 	return r.Status == core.ResultError && strings.HasSuffix(r.Text(), "its change of the state does not apply")
 }

@@ -30,8 +30,8 @@ func showing(seq uint64, m *core.Message) shown {
 	return s
 }
 
-// noteShown notes what the log shows after a record: a range that was taken back
-// is gone, and the state with it.
+// noteShown notes the visible log after a record: a superseded range is gone, and the
+// state with it.
 func (lo *logged) noteShown(e thread.Entry, seq uint64) {
 	if r := e.Superseded; r != nil {
 		lo.th.w.Stats.Clients.Superseded++
@@ -71,8 +71,8 @@ func (lo *logged) checkOpening(a thread.Head, e thread.Entry, seq uint64) {
 	}
 }
 
-// checkRanges: the record that supersedes names everything that nobody is shown,
-// and nothing else. No world has as many ranges as a record cannot name.
+// checkRanges: the record that supersedes names all invisible ranges, and nothing else.
+// No world has as many ranges as a record cannot name.
 func (lo *logged) checkRanges(superseded []thread.Range, record uint64) {
 	visible := make(map[uint64]bool, len(lo.visible))
 	for _, v := range lo.visible {

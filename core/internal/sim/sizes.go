@@ -10,10 +10,10 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// In a tight world the store takes no record of more than thread.MinPayload, and some of
-// what models, tools, hooks and clients say comes close to that, or passes it: at every
-// kind of record, alone and together. What is too large ends its run, or is an error of
-// its call; nothing stays closing for it.
+// In a tight world the store takes no record of more than thread.MinPayload. Some of the
+// texts of models, tools, hooks and clients come close to that, or exceed it: at every
+// kind of record, alone and together. A text that is too large ends its run, or is an
+// error of its call; nothing stays closing for it.
 
 // bulkKey is a value that grows.
 var bulkKey = state.List[string]("bulk", state.ScopeThread)
@@ -54,8 +54,8 @@ func bulkSize(name string, which uint64) int {
 	return thread.MinPayload * 5 / 8
 }
 
-// bulkInput is what some input says besides in a tight world: most of it as much as a
-// client's request has just room for, and the log hardly.
+// bulkInput is an additional text of some input in a tight world: most of it as much as
+// just fits into a client's request, and hardly into the log.
 func (sc scripted) bulkInput(in *input) string {
 	switch {
 	case !sc.w.config.Storage.Tight || trait(in.name, 67, 6) != 0:

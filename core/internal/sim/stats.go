@@ -87,8 +87,8 @@ type With struct {
 // Add adds the numbers of another world.
 func (s *Stats) Add(o *Stats) { addNumbers(reflect.ValueOf(s).Elem(), reflect.ValueOf(o).Elem()) }
 
-// addNumbers adds each number of from to that of to: both are of one type, made of structs,
-// arrays and ints.
+// addNumbers adds each number of from to that of to: both are of one type, which consists
+// of structs, arrays and ints.
 func addNumbers(to, from reflect.Value) {
 	switch to.Kind() {
 	case reflect.Struct:

@@ -62,7 +62,7 @@ func (p *partition) keep(r store.Record, at time.Duration) {
 	p.log[seq-1] = r
 }
 
-// putLost reports whether a claim that was lost has put what stands at a sequence.
+// putLost reports whether a claim that was lost has put the record at a sequence.
 func (p *partition) putLost(seq uint64) bool { return seq <= uint64(len(p.lost)) && p.lost[seq-1] }
 
 // backend is a process's way to the store. It behaves as DynamoDB does: the
@@ -131,7 +131,8 @@ func (b backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit)
 				w.unheard(t, th.p, &was, &c.Head)
 			}
 		},
-		// A claim whose response is lost stands when its hint has come again: then the thread is the sweep's.
+		// A claim whose response is lost counts when its hint is delivered again: then
+		// the thread is the sweep's.
 		sure: w.config.Processes.Unswept && c.Head.Claim.Fence > w.partition(key).head.Claim.Fence,
 		do: func() {
 			was = w.partition(key).head
@@ -324,7 +325,7 @@ func later(a, b store.Overdue) int {
 	return cmp.Or(cmp.Compare(a.At, b.At), strings.Compare(a.Key.Thread, b.Key.Thread))
 }
 
-// Erase implements [store.Backend]. What a deleted thread had is checked no more.
+// Erase implements [store.Backend]. The records of a deleted thread are checked no more.
 func (b backend) Erase(ctx context.Context, key core.ThreadKey, limit int) (erased int, err error) {
 	if err := key.Check(); err != nil {
 		return 0, err
@@ -415,7 +416,7 @@ func (w *World) dueOf(p *partition) int64 {
 	return p.listed
 }
 
-// touchAll is somebody's write on top of every thread.
+// touchAll is a write of another client on every thread.
 func (w *World) touchAll() {
 	for _, p := range w.storage.partitions {
 		if !p.head.Exists() || p.head.Deleted {

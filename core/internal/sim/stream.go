@@ -9,19 +9,19 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 )
 
-// stream is what a client has of one stream. It checks what holds for every stream,
-// whoever made its events: a step, or a follower from commits.
+// stream is a client's part of one stream. It checks the rules for every stream, with
+// events of a step or of a follower from commits.
 type stream struct {
 	th    *threadState
 	run   core.ID
 	count uint64
 	last  position.Position // of the last event that has one; zero: none, or the step starts again
 	fold  *state.Fold       // the state that the client has; nil: none was shown
-	blind bool              // it was shown none to begin with: there was none, or it could not be read
+	blind bool              // it received none at the start: the state was empty, or it could not be read
 }
 
-// check looks at the next event: its number, its run, and that it stands behind everything
-// that was shown, so that a client may reconnect there.
+// check looks at the next event: its number, its run, and that its place is after all
+// earlier ones, so that a client may reconnect there.
 func (s *stream) check(e core.Event) {
 	s.count++
 	if s.count == 1 {
@@ -31,8 +31,8 @@ func (s *stream) check(e core.Event) {
 		s.th.fail("event %d of the stream of run %s has another envelope: %+v", s.count, s.run, e)
 	}
 	switch e.Type {
-	case core.EventStepRestarted: // what follows stands where the void part stood, or before
-		s.last, s.fold = position.Position{}, nil // what it had changed may be void
+	case core.EventStepRestarted: // the next event is at the place of the void part, or before
+		s.last, s.fold = position.Position{}, nil // its changes may be void
 	case core.EventStateSnapshot:
 		s.checkState(e)
 	case core.EventStateDelta:
@@ -51,8 +51,8 @@ func (s *stream) check(e core.Event) {
 	s.last = at
 }
 
-// checkState: the whole is what the client has come to with the patches, and a state that
-// the log has.
+// checkState: the whole is the client's state after the patches, and a state that the log
+// has.
 func (s *stream) checkState(e core.Event) {
 	if s.fold != nil && !s.blind {
 		if now, _ := s.fold.Snapshot().Document(history.Visible); string(now) != string(e.Snapshot) {
@@ -78,7 +78,7 @@ func (s *stream) checkState(e core.Event) {
 	s.th.checkStreamed(e, s.last == position.Position{} || s.last.Kind == position.RunStart)
 }
 
-// checkPatch: what is shown fits what was.
+// checkPatch: a patch fits the state that was shown.
 func (s *stream) checkPatch(e core.Event) {
 	if s.fold == nil {
 		s.fold, s.blind = state.Snapshot{}.Fold(), true
@@ -97,8 +97,9 @@ func (s *stream) checkPatch(e core.Event) {
 	}
 }
 
-// checkStreamed: the log has had the state that is shown. What a run finds may be of a
-// revision that the log does not have yet: it takes the log back to an earlier state.
+// checkStreamed: the log has had the state that is shown. The state that a run finds may
+// be of a revision that the log does not have yet: it reverts the log to an earlier
+// state.
 func (th *threadState) checkStreamed(e core.Event, found bool) {
 	for _, said := range append([]state.Snapshot{{}}, th.logged.states...) {
 		if said.Revision() != e.Revision && !found {

@@ -9,7 +9,7 @@ import (
 )
 
 // crowds makes some worlds one process, whose first run loses claims and has a long round
-// of calls then, beside many others that are innocent.
+// of calls then, together with many others that are innocent.
 func (c *Config) crowds(kind, turn int) {
 	switch kind {
 	case 2, 4, 5:
@@ -24,10 +24,10 @@ func (c *Config) crowds(kind, turn int) {
 }
 
 // crowding is the poison of the first run of a crowded world: it dies twice at each step,
-// and comes to an end when it is alone.
+// and ends when it is alone.
 const crowding = 2
 
-// crowdedCalls are those of its first turn. They come to 90 seconds, one after the other.
+// crowdedCalls are those of its first turn. They take 90 seconds, one after the other.
 const crowdedCalls = 9
 
 // crowdedWithin is when the others come: some when the first run is a suspect already.
@@ -38,8 +38,8 @@ func (s script) crowdedOut(w *World) bool {
 	return w.config.Processes.Crowded && s.step == 0 && w.scripted.poisonOf(w.threads[0], s.name) == crowding
 }
 
-// alone is what the world knows of the claim of a suspect: whether a result of its own
-// lies in the store, which says that what ran takes no process down.
+// alone is the world's knowledge of the claim of a suspect: whether one of its results
+// lies in the store, which proves that its code takes no process down.
 type alone struct {
 	fence  uint64 // of the claim; 0: it is of no suspect
 	proved bool
@@ -53,8 +53,8 @@ func (ru *runs) beginAlone(b *thread.Head) {
 	}
 }
 
-// harmless reports whether others may be claimed beside the thread's claim: it is of no
-// suspect, or of one that has made progress.
+// harmless reports whether others may be claimed while the thread's claim exists: it is
+// of no suspect, or of one that has made progress.
 func (ru *runs) harmless() bool {
 	head := &ru.th.p.head
 	return ru.alone.fence == 0 || ru.alone.proved || head.Claim.Fence != ru.alone.fence || head.Run.Attempts <= thread.SuspectAt
@@ -64,8 +64,8 @@ func (ru *runs) harmless() bool {
 // progress; runs that have lost more claims than one wait on.
 const besideAfter = 10 * time.Second
 
-// checkBeside: what is claimed beside a suspect is claimed after its progress, or after
-// ten seconds if chance explains what it has lost itself.
+// checkBeside: a run that is claimed while a suspect runs is claimed after its progress,
+// or after ten seconds if chance explains the suspect's own losses.
 func (ru *runs) checkBeside(b *thread.Head) {
 	w := ru.th.w
 	h := w.hosts[b.Claim.Worker]
@@ -80,7 +80,7 @@ func (ru *runs) checkBeside(b *thread.Head) {
 		switch {
 		case other.runs.harmless():
 			w.did(BesideProved)
-		case took < besideAfter-time.Second: // the lock is asked for before the claim is written
+		case took < besideAfter-time.Second: // the lock is requested before the claim is written
 			ru.th.fail("%s claims it beside suspect %s, which has run for %s and proved nothing", h.name, other.p.head.Run.ID, took)
 		case b.Run.Lost > 1:
 			ru.th.fail("%s claims it, which has lost %d claims, beside suspect %s", h.name, b.Run.Lost, other.p.head.Run.ID)
@@ -120,8 +120,8 @@ func (ru *runs) checkProof(r store.Record) {
 	w.at(startsWithin, func() { ru.checkStarted(h, held) })
 }
 
-// checkStarted: whatever has been due since the proof was claimed since then. A suspect
-// waits until nothing else runs, and others for it once it has waited for long.
+// checkStarted: every run that has been due since the proof was claimed since then. A
+// suspect waits until nothing else runs, and others for it once it has waited for long.
 func (ru *runs) checkStarted(h *host, held []uint64) {
 	w := ru.th.w
 	if h.dead || h.ending {
@@ -136,7 +136,7 @@ func (ru *runs) checkStarted(h *host, held []uint64) {
 	}
 }
 
-// suspectWaits reports whether a suspect is due that nobody has claimed.
+// suspectWaits reports whether a suspect without a claim is due.
 func (sc scripted) suspectWaits() bool {
 	for _, p := range sc.w.storage.partitions {
 		if p.head.Suspect() && p.head.Claim.Fence == 0 && p.head.DueAt != 0 {

@@ -8,16 +8,15 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
-// ends reports whether a write ends a run that has come to its end by itself, or
-// begins to.
+// ends reports whether a write ends a run that ended by itself, or starts to.
 func ends(a, b *thread.Head) bool {
 	over := b.Run.ID != a.Run.ID || b.Run.Status == thread.Closing && b.Run.Reason == thread.ReasonOwn
 	return a.Open() && a.Run.Status != thread.Closing && over
 }
 
-// speakUp has people steer a run while the write that ends it is on its way,
-// with its records stored before it: the write is refused, the records stay, and
-// the run goes on.
+// speakUp has people steer a run while the write that ends it is on its way, with its
+// records stored before it: the write is refused, the records stay, and the run
+// continues.
 func (pe *people) speakUp(ctx context.Context, key core.ThreadKey, next *thread.Head) error {
 	p := pe.w.partition(key)
 	if !pe.w.config.People.Talkative || pe.w.now >= pe.w.stop || !ends(&p.head, next) || !pe.w.random.chance(0.6) {
@@ -29,8 +28,8 @@ func (pe *people) speakUp(ctx context.Context, key core.ThreadKey, next *thread.
 	return pe.w.sleep(ctx, pe.w.random.between(60*time.Millisecond, 200*time.Millisecond))
 }
 
-// dieAtTheEnd has a process die when it has begun to close a run: another one
-// finds what is stored of the run's end.
+// dieAtTheEnd has a process die when it has started to close a run: another one finds the
+// stored records of the run's end.
 func (h *host) dieAtTheEnd(a, b *thread.Head) {
 	w := h.world
 	if w.config.People.Talkative && w.now < w.stop && ends(a, b) && b.Open() && w.random.chance(0.4) {
@@ -63,7 +62,7 @@ func (pe *people) anyAgent() string {
 	if pe.w.config.People.Talkative && pe.w.random.chance(0.5) {
 		return agentEnding
 	}
-	if pe.mixed() && pe.w.random.chance(0.7) { // whose calls wait beside each other
+	if pe.mixed() && pe.w.random.chance(0.7) { // whose calls wait at the same time
 		return []string{agentShort, agentHooked}[pe.w.random.below(2)]
 	}
 	return agents[pe.w.random.below(len(agents))]

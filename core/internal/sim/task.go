@@ -20,7 +20,7 @@ type task struct {
 	called bool                      // the world is about to resume it
 	from   *task                     // the one that has started it; nil: the world has
 	claims map[*threadState]*holding // those that it has taken
-	deed   *deed                     // of the person whose request it is; nil: nobody looks at it
+	deed   *deed                     // of the person whose request it is; nil: it is not checked
 	done   <-chan struct{}
 	gone   <-chan struct{}
 	over   bool
@@ -132,9 +132,9 @@ func (t *task) park(ctx context.Context, done <-chan struct{}) {
 	}
 }
 
-// unwind lets go of what still stands when the world is over. A task ends by
-// Goexit, which no recover of the program sees; it takes along the goroutine
-// that has ended the coroutine.
+// unwind releases the remaining tasks when the world is over. A task ends by Goexit,
+// which no recover of the program sees; it takes along the goroutine that has ended the
+// coroutine.
 func (w *World) unwind() {
 	outside := env.System() // a world is over: nothing is simulated any more
 	for _, t := range w.tasks {

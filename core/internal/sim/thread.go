@@ -16,10 +16,10 @@ type threadState struct {
 
 	user  string // whose thread it is
 	child bool   // a call has made it, for the run that it waits for
-	fork  *fork  // it is made of another, or is to be; nil: it is not
+	fork  *fork  // it is a fork of another, or is to be; nil: it is not
 
 	budget budget
-	asking map[modelStep]*inquiry // under the claim that stands
+	asking map[modelStep]*inquiry // under the present claim
 	said   map[core.ID][]*said    // by models, by run
 	asks   asks
 
@@ -56,10 +56,10 @@ type inputs struct {
 	byText     map[string]*input  // every one that a client made, by its message's id
 	reads      map[string]int     // committed messages, by the id
 	readBy     map[string]core.ID // and the run that has read them
-	cut        map[core.ID]bool   // stood before an interrupt
-	named      map[core.ID]bool   // runs that somebody has named to end them
+	cut        map[core.ID]bool   // existed before an interrupt
+	named      map[core.ID]bool   // runs that a client has named to end them
 	interrupts uint64             // that clients have asked for, each as often as it took
-	takenBack  map[core.ID]bool   // inputs of which a client knows that they are taken back
+	takenBack  map[core.ID]bool   // inputs that a client knows as withdrawn
 }
 
 // runs is what happened to the runs of a thread.
@@ -71,14 +71,14 @@ type runs struct {
 	lostClosing map[core.ID]int  // claims that were lost of a run that closes
 	killed      map[core.ID]int  // claims that a run's own poison took
 	began       map[core.ID]bool // runs that were claimed
-	admitted    map[core.ID]bool // runs that were queued or begun
+	admitted    map[core.ID]bool // runs that were queued or started
 	streak      streak
 	stretch     *stretch // of the open run; nil: none is
 	alone       alone
 	goingOn     []*goingOn               // runs that ended with an error, and that people go on with
 	cuts        map[core.ID]int          // how often the end of a run was refused
 	takenUp     map[core.ID]*takenUp     // runs that go on with another
-	mends       map[string]int           // how often runs that began with an input were gone on with
+	mends       map[string]int           // how often runs that started with an input were continued
 	closed      time.Duration            // when a run began to close
 	fence       uint64                   // its first one
 	claimed     time.Duration            // when the newest claim was taken
@@ -92,7 +92,7 @@ type calls struct {
 	starts    map[string]int  // executions of a call, by its key
 	acts      map[string]bool // calls whose tool ran last without suspending them
 	results   map[string]string
-	completed []completion // under the claim that stands
+	completed []completion // under the present claim
 }
 
 // final is the record of a run that is over.
@@ -113,7 +113,7 @@ type input struct {
 	priority uint8 // 0: the usual one
 	delay    time.Duration
 	sent     time.Duration // when it was first
-	event    bool          // it is internal, and told in other words at each try
+	event    bool          // it is internal, with other words in each attempt
 	tries    int           // of an event
 	run      core.ID
 	told     core.ID // the run of which its stream told, before the request was over
@@ -123,7 +123,7 @@ type input struct {
 	// retakes is the id of the message there, where the client names that; empty: it
 	// names the sequence.
 	retakes string
-	begun   string // of a run that takes another up: the name of what the first of them was told
+	begun   string // of a run that continues another: the name of the first one's input
 }
 
 func newThreadState(w *World, i int, p *partition) *threadState {

@@ -21,10 +21,10 @@ type asks struct {
 	th      *threadState
 	by      map[ticketID]*asked
 	calls   map[place][]*asked // in the order in which the call was suspended
-	late    map[string]bool    // what tools came to that were left behind
+	late    map[string]bool    // the results of abandoned tools
 	round   openRound
-	crowded map[place]int // how often the call found no place, and is asked again
-	wakes   int           // claims of the round since somebody decided or said something
+	crowded map[place]int // how often the call found no place, and is tried again
+	wakes   int           // claims of the round since the last decision or message
 
 	finished map[string]finishedPart // by the name of its record
 }
@@ -110,8 +110,8 @@ func (as *asks) newTicket(b *thread.Head, t thread.Ticket) *asked {
 // resumes reports whether the decision, which there is, lets the call go on.
 func (k *asked) resumes() bool { return k.ticket.Resumes(k.decision.Decision) }
 
-// noteDecision notes a decision that a head has for the first time: its record is
-// there, and the call goes on, or ends, as that says.
+// noteDecision notes a decision that a head has for the first time: its record is there,
+// and the call continues, or ends, accordingly.
 func (as *asks) noteDecision(b *thread.Head, t thread.Ticket, k *asked) {
 	w := as.th.w
 	name := recordname.Decision(b.Run.ID, b.Run.Base-1, t.Call, t.Decision)
@@ -140,7 +140,7 @@ func (as *asks) noteDecision(b *thread.Head, t thread.Ticket, k *asked) {
 	}
 }
 
-// checkGone: a ticket stays until its call goes on, a person has said something
+// checkGone: a ticket stays until its call continues, a person has sent a message
 // instead, or the run ends. Nothing else ends it, least of all a takeover.
 func (as *asks) checkGone(a, b *thread.Head, t thread.Ticket) {
 	k := as.by[ticketID{a.Run.Base, t.ID}]
@@ -163,8 +163,8 @@ func (as *asks) checkGone(a, b *thread.Head, t thread.Ticket) {
 	}
 }
 
-// checkWaiting: a run that waits holds no claim, and goes on when it may: in batch
-// mode when every ticket is decided.
+// checkWaiting: a run that waits holds no claim, and continues when it may: in batch mode
+// when every ticket is decided.
 func (as *asks) checkWaiting(a, b *thread.Head) {
 	open := func(t thread.Ticket) bool { return t.Decision == 0 }
 	if i := slices.IndexFunc(b.Inbox, func(e thread.InboxEntry) bool { return as.isEvent(e.ID) }); i >= 0 {
@@ -206,8 +206,8 @@ func (as *asks) noteCrowded(a, b *thread.Head) {
 	}
 }
 
-// mostWakes is how often a round may be claimed for nothing. A claim that was lost,
-// or given back after a failure, comes on top.
+// mostWakes is how often a round may be claimed for nothing. A claim that was lost, or
+// released after a failure, comes on top.
 const mostWakes = 3
 
 // checkWakes: a round is not claimed again and again while nothing has changed.
@@ -224,7 +224,7 @@ func (as *asks) checkWakes(a, b *thread.Head) {
 	}
 }
 
-// placed is where a call stands, from its key.
+// placed is the place of a call, from its key.
 func placed(call tool.Call) (at place) {
 	parts := strings.Split(call.Key(), "/") // run, turn, index
 	at.turn, _ = strconv.ParseUint(parts[1], 10, 64)
@@ -277,7 +277,7 @@ func (as *asks) checkAllowed(h *host, key string, call tool.Call, name string) {
 	as.checkTogether(key, call)
 }
 
-// argumentsOf are those that a call goes on with.
+// argumentsOf are those that a call continues with.
 func argumentsOf(k *asked) json.RawMessage {
 	if k.ticket.Mode == core.ResumeAsArguments {
 		return k.decision.Payload
@@ -285,8 +285,8 @@ func argumentsOf(k *asked) json.RawMessage {
 	return k.ticket.Arguments
 }
 
-// checkOrder: a sequential round runs its calls in order, and none behind one
-// that has no result.
+// checkOrder: a sequential round runs its calls in order, and none after one that has no
+// result.
 func (as *asks) checkOrder(key string, at place) {
 	head := &as.th.p.head
 	in := as.th.inputs.byText[as.th.inputs.textOf(head.Run.Dispatch)]
@@ -300,8 +300,8 @@ func (as *asks) checkOrder(key string, at place) {
 	}
 }
 
-// checkTogether: a batch goes on with its decided calls when all are decided, as
-// far as its claim has found them.
+// checkTogether: a batch continues with its decided calls when all are decided, as far as
+// its claim has found them.
 func (as *asks) checkTogether(key string, call tool.Call) {
 	if call.Resume == nil || !as.th.p.head.Run.Batch {
 		return
@@ -324,14 +324,14 @@ func modeOf(name string) agent.ExecutionMode {
 	return agent.Sequential
 }
 
-// checkGate: a gate is asked about a call that may go on: not about one whose
-// result was there before, or that waits.
+// checkGate: a gate runs for a call that may continue: not for one whose result was there
+// before, or that waits.
 func (as *asks) checkGate(h *host, c plugin.GateCall) {
 	head := &as.th.p.head
 	if !as.th.runs.holds() || head.Run.ID != c.Run || head.Run.Cursor != thread.CursorTools || c.CallIndex >= len(head.Run.Calls) {
 		return // its claim is lost, and it does not know yet
 	}
-	if c.Agent.ID == agentHooked { // whose hooks collide: gates are asked again for what they change
+	if c.Agent.ID == agentHooked { // whose hooks collide: gates run again for their changes
 		return
 	}
 	key := callKey(string(c.Call.Arguments))
@@ -364,8 +364,8 @@ func (as *asks) checkDecided(e thread.Entry, at place) {
 	if last == nil || ended {
 		return
 	}
-	// What a lost claim has put beside the tickets is a result, whoever waits and decides: it is
-	// not thrown away.
+	// A record that a lost claim has put next to the tickets is a result, despite any
+	// wait or decision: it is not thrown away.
 	if e.Decision == "" && as.th.p.putLost(at.turn+1+uint64(at.index)) {
 		return
 	}
@@ -414,8 +414,7 @@ func (as *asks) checkTimedOut(a, b *thread.Head) {
 	}
 }
 
-// checkExpired: a run expires when the deadline of a ticket has passed, that
-// nobody has decided.
+// checkExpired: a run expires when the deadline of an undecided ticket has passed.
 func (as *asks) checkExpired(a, b *thread.Head) {
 	if b.Run.Reason != thread.ReasonExpired {
 		return

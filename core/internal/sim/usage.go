@@ -6,8 +6,8 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// The world's usage lies in a memory store of its own, so that its condition is the one
-// that is tested elsewhere; what goes wrong is what goes wrong with any request.
+// The world's usage lies in a separate memory store, so that its condition is the one
+// that is tested elsewhere; its faults are those of any request.
 
 // usageStore is a store in memory, which also puts a record of usage without a commit.
 type usageStore interface {

@@ -118,7 +118,7 @@ type World struct {
 	storage    storage
 	provider   provider
 	stretches  []*stretch
-	checks     thread.Records // reads whatever is written
+	checks     thread.Records // reads every written record
 	queue      queue
 	local      *host
 	agents     *registry.Registry
@@ -175,8 +175,8 @@ func newPeople(w *World) people {
 // how they fail.
 type scripted struct{ w *World }
 
-// auditor holds what is stored and counted against what must hold: at every write of a
-// head or a record, at every sweep, and when all is over.
+// auditor compares stored and counted values with the rules: at every write of a head or
+// a record, at every sweep, and when all is over.
 type auditor struct{ w *World }
 
 // Times of a world.
@@ -305,10 +305,10 @@ func (w *World) Run() string {
 // Now is the simulated time since the world began.
 func (w *World) Now() time.Duration { return w.now }
 
-// Hash is of all that has happened and in which order: the operations that reached out of
-// a process, the bytes that they stored, what models were asked for and the events that
-// clients had. Equal seeds have equal hashes, and so do two builds of the runtime that do
-// the same: scripts/verify/simsame compares them.
+// Hash is of everything that has happened, in its order: the operations that reached out
+// of a process, the bytes that they stored, the requests to models and the events of
+// clients. Equal seeds have equal hashes, and so do two equivalent builds of the runtime:
+// scripts/verify/simsame compares them.
 func (w *World) Hash() uint64 { return w.trace }
 
 // at runs f after d.
