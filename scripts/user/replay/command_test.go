@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -227,6 +228,25 @@ func TestCommandSaysWhatIsWrong(t *testing.T) {
 	for _, tt := range tests {
 		if got := replays(t, shown, data, tt.args...); !strings.Contains(got, tt.want) || !strings.HasSuffix(got, "not ok") {
 			t.Errorf("%s: %s\nwant %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Agents of files are part of the code that runs are replayed with.
+func TestAgentsOfFilesAreRead(t *testing.T) {
+	data, folder := record(t, "echo: hi"), t.TempDir()
+	for text, want := range map[string]string{
+		"id: helper\nmodel: default":           "1 runs, 0 differ, 0 not replayed",
+		"id: helper\nmodel: large":             filepath.ToSlash(folder) + `/a.yaml:2:1: resolving agent "helper": model "large" not found, known are: default`,
+		"id: helper\nmodel: default\nround: 3": filepath.ToSlash(folder) + `/a.yaml:3:1: unknown field "round"`,
+	} {
+		if err := os.WriteFile(filepath.Join(folder, "a.yaml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out, failures bytes.Buffer
+		run(t.Context(), shown, []string{"-data", data, "t0"}, []string{"REVEILLE_AGENTS=" + folder}, &out, &failures)
+		if got := out.String() + failures.String(); !strings.Contains(got, want) {
+			t.Errorf("%s: %s\nwant %s", text, got, want)
 		}
 	}
 }
