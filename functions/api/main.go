@@ -1,5 +1,5 @@
-// Command api serves every route buffered, behind API Gateway: a route that
-// starts a run queues it and names its stream's address. It runs no steps, so it
+// Command api serves every route buffered, behind API Gateway. A route that starts a run
+// queues the run and returns the address of its stream. The command runs no steps, so it
 // links no model.
 package main
 

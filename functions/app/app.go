@@ -1,7 +1,6 @@
-// Package app is the place to edit: the agents of this deployment, their tools
-// and plugins. Every function and the local host get them from [Parts], and
-// nothing else in the repository names what stands here, so that it can all be
-// replaced.
+// Package app is the place to edit: the agents of this deployment, their tools and their
+// plugins. Every function and the local host get them from [Parts]. Nothing else in the
+// repository names them, so you can replace all of them.
 package app
 
 import (
@@ -9,8 +8,8 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/demo"
 )
 
-// Parts returns what the deployment consists of. models are those that package
-// app/models binds, by the id that an agent's spec names ("default").
+// Parts returns the agents, tools and plugins of the deployment. models are the models that
+// package app/models binds, by the id that the spec of an agent names ("default").
 //
 // To add to the demo, append before the return:
 //
@@ -19,14 +18,14 @@ import (
 //	parts.Specs = append(parts.Specs, reveille.AgentSpec{ID: "helper", Model: "default", SystemPrompt: "Be brief."})
 //	parts.Default = "helper"                            // the agent of requests that name none
 //
-// To drop it, return parts of your own instead:
+// To replace the demo, return your parts instead:
 //
 //	return reveille.Parts{
 //		Models: models, Tools: []reveille.Tool{weather}, // the only agent is the default
 //		Specs: []reveille.AgentSpec{{ID: "helper", Model: "default", SystemPrompt: "Be brief."}},
 //	}, nil
 //
-// What does not fit together is an error at start that says what is wrong.
+// If parts do not fit together, the process fails at start. The error names the mistake.
 func Parts(models reveille.Models) (reveille.Parts, error) {
 	parts, err := demo.Parts(models)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Command stream serves every route over Lambda response streaming, behind a
+// Command stream serves every route with Lambda response streaming, behind a
 // Function URL or an API Gateway REST API.
 package main
 

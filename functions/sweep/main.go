@@ -1,5 +1,5 @@
-// Command sweep repairs: every minute it wakes threads that nobody woke, and it
-// looks after wake-ups that ended in the dead-letter queue.
+// Command sweep repairs: every minute it wakes threads whose wake-up was lost, and processes
+// the wake-ups in the dead-letter queue.
 package main
 
 import "github.com/reveille-run/reveille/functions/kit/serve/sweep"

@@ -1,5 +1,5 @@
-// Command trigger starts runs when something happens: events of EventBridge, S3, SNS,
-// SQS and DynamoDB streams, and schedules. It runs no steps, so it links no model.
+// Command trigger starts runs for events of EventBridge, S3, SNS, SQS and DynamoDB streams,
+// for schedules and for webhooks. It runs no steps, so it links no model.
 package main
 
 import (

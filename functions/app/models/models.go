@@ -10,12 +10,13 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/wiring"
 )
 
-// Default is the id of the one model that [Bind] binds. Add others beside it.
+// Default is the id of the only model that [Bind] binds. Add other models next to it.
 const Default = "default"
 
-// Bind returns the models by the id that specs use: the one that REVEILLE_MODEL says, or
-// that of the provider whose key is set, else the scripted model; see package providers.
-// Models that are data find the adapters of all providers that are linked.
+// Bind returns the models by the id that specs use. The default model is the model of
+// REVEILLE_MODEL, else the default model of the provider whose key is set, else the scripted
+// model; see package providers. Models in spec files can use the adapters of all linked
+// providers.
 func Bind(e *env.Env, s settings.Settings) (wiring.Bound, error) {
 	bound, err := providers.Bind(e, s)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package web is the place to edit for protocols: it mounts all that the
-// deployment speaks on one handler.
+// Package web is the place to edit for protocols: it mounts the protocols of the deployment
+// on one handler.
 package web
 
 import (
@@ -16,7 +16,7 @@ import (
 // Options configures [Handler].
 type Options = wiring.WebOptions
 
-// Handler returns the handler of all routes and, if o.Page says so, of the page at /.
+// Handler returns the handler of all routes, and of the page at / if o.Page is set.
 func Handler(o Options) http.Handler {
 	if o.Page {
 		o.Page = false

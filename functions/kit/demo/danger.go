@@ -8,10 +8,10 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// danger returns the tool danger, which waits for approval: the demo's rules say so. It
-// counts how often it ran with each text in this process, so that a second execution
-// shows; outside of the process nothing happens. A call that runs again after a crash is
-// recognised by its key and not counted again.
+// danger returns the tool danger, which waits for an approval by the rules of the demo. It
+// counts its executions for each text in this process, so that a second execution is
+// visible. It has no other effect. A call that is repeated after a crash has the same key
+// and is counted once.
 func danger() tool.Tool {
 	type arguments struct {
 		Text string `json:"text" jsonschema:"what to do"`
@@ -36,8 +36,8 @@ func danger() tool.Tool {
 		})
 }
 
-// askUser returns the tool ask_user, which the client runs: the run waits until
-// the client has sent the person's answer.
+// askUser returns the tool ask_user, which the client runs: the run waits until the client
+// has sent the user's answer.
 func askUser() tool.Tool {
 	return tool.NewClient[map[string]any](tool.Spec{
 		Name: "ask_user", Description: "Asks the user a question and waits for the answer.",

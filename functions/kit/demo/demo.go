@@ -1,6 +1,6 @@
-// Package demo is the agent that a fresh copy of this repository has: it shows
-// what the runtime does, and the tests of the hosts and scripts use it. An agent
-// of your own goes into package app, which starts from this one.
+// Package demo is the agent of a fresh copy of this repository. It shows the features of the
+// runtime, and the tests of the hosts and scripts use it. Put your agents into package app,
+// which starts with this one.
 package demo
 
 import (
@@ -12,15 +12,14 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// ID is the agent's.
+// ID is the id of the agent.
 const ID = "demo"
 
 // Model is the id of the model that the agent uses, as package app/models binds it.
 const Model = "default"
 
-// Parts returns the demo agent, its tools echo, danger, ask_user and set_state, and the
-// plugin that lets danger wait for a person. Requests that name no agent are the
-// demo's.
+// Parts returns the demo agent with its tools echo, danger, ask_user and set_state, and the
+// plugin that makes danger wait for an approval. The demo agent is the default agent.
 func Parts(models map[string]agent.ModelBinding) (agent.Parts, error) {
 	return agent.Parts{
 		Models:  models,
@@ -45,7 +44,7 @@ func Parts(models map[string]agent.ModelBinding) (agent.Parts, error) {
 	}, nil
 }
 
-// echo returns the tool echo, which returns what it is given.
+// echo returns the tool echo, which returns its argument.
 func echo() tool.Tool {
 	type arguments struct {
 		Text string `json:"text" jsonschema:"what to say back"`

@@ -8,10 +8,10 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// admit counts the requests that are under way, and refuses those that would be more than
-// most. Whoever asks for the health of the host is always told.
+// admit counts the open requests, and refuses a request if there are more than most. It never
+// refuses a request for the health of the host.
 func (h *localHost) admit(most int, next http.Handler) http.Handler {
-	full := fmt.Sprintf("%d requests are under way, no more are taken: try again (REVEILLE_MAX_REQUESTS)", most)
+	full := fmt.Sprintf("%d requests are open, which is the limit (REVEILLE_MAX_REQUESTS): try again later", most)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := h.open.Add(1)
 		defer h.open.Add(-1)

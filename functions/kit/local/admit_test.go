@@ -54,7 +54,7 @@ func TestMoreRequestsThanAllowedAreRefused(t *testing.T) {
 		t.Errorf("the refusal may be read by pages of %q", readable)
 	}
 	retry := response.Header.Get("Retry-After")
-	const want = `{"error":"2 requests are under way, no more are taken: try again (REVEILLE_MAX_REQUESTS)","code":"throttled"}`
+	const want = `{"error":"2 requests are open, which is the limit (REVEILLE_MAX_REQUESTS): try again later","code":"throttled"}`
 	if status, body := read(t, response); status != http.StatusServiceUnavailable || strings.TrimSpace(body) != want || retry != "1" {
 		t.Errorf("one more: %d %s, Retry-After %q", status, body, retry)
 	}

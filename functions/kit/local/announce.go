@@ -12,8 +12,8 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
-// announce writes the host's first line: what runs here, and where; at "" it is
-// standard input. Requests are served from a moment later on; until then they wait.
+// announce writes the first line of the host: its agents and its address. An empty address
+// is standard input. Requests wait until the host serves, a moment later.
 func announce(log *slog.Logger, s settings.Settings, parts agent.Parts, triggers []string) {
 	url := "stdin"
 	if s.Addr != "" {
@@ -43,7 +43,7 @@ func warnOfKeys(log *slog.Logger, s settings.Settings) {
 	log.Warn("no provider key is set, the model is scripted", "found", strings.Join(found, ", "), "did_you_mean", strings.Join(want, ", "))
 }
 
-// agents lists the agents with the models that they call.
+// agents lists the agents with their models.
 func agents(s settings.Settings, parts agent.Parts) string {
 	var all []string
 	for _, spec := range parts.Specs {
@@ -76,12 +76,12 @@ func modelName(s settings.Settings, parts agent.Parts, id string) string {
 // scripted is the provider of the model that needs no key.
 const scripted = "scripted"
 
-// stopping says what a host that was told to end waits for.
+// stopping returns the last line of the host, with the runs and requests that it waits for.
 func stopping(runs, requests int) string {
 	if runs == 0 && requests == 0 {
 		return "stopping"
 	}
-	return fmt.Sprintf("stopping: %s under way, %s open; a second signal ends the host at once", count(runs, "run"), count(requests, "request"))
+	return fmt.Sprintf("stopping: %s active, %s open; a second signal ends the host immediately", count(runs, "run"), count(requests, "request"))
 }
 
 func count(n int, what string) string {

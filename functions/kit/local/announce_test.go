@@ -161,9 +161,9 @@ func TestAHostThatStopsSaysWhatItWaitsFor(t *testing.T) {
 		want           string
 	}{
 		{0, 0, "stopping"},
-		{2, 1, "stopping: 2 runs under way, 1 request open; a second signal ends the host at once"},
-		{0, 2, "stopping: 0 runs under way, 2 requests open; a second signal ends the host at once"},
-		{1, 0, "stopping: 1 run under way, 0 requests open; a second signal ends the host at once"},
+		{2, 1, "stopping: 2 runs active, 1 request open; a second signal ends the host immediately"},
+		{0, 2, "stopping: 0 runs active, 2 requests open; a second signal ends the host immediately"},
+		{1, 0, "stopping: 1 run active, 0 requests open; a second signal ends the host immediately"},
 	}
 	for _, test := range tests {
 		if got := stopping(test.runs, test.requests); got != test.want {
@@ -185,7 +185,7 @@ func TestWhatIsUnderWayIsCounted(t *testing.T) {
 	if err := <-running.ended; err != nil {
 		t.Fatal(err)
 	}
-	want := `level=INFO msg="stopping: 1 run under way, 1 request open; a second signal ends the host at once"`
+	want := `level=INFO msg="stopping: 1 run active, 1 request open; a second signal ends the host immediately"`
 	if !strings.Contains(log.String(), want) {
 		t.Errorf("the log says\n%s\nwant in it %s", log.String(), want)
 	}
@@ -202,7 +202,7 @@ func TestASecondHostAtTheSameAddressTouchesNothing(t *testing.T) {
 	addr, folder := listener.Addr().String(), t.TempDir()
 	data := folder + "/new/data.db"
 	err = start(context.Background(), []string{"REVEILLE_ADDR=" + addr, "REVEILLE_DATA=" + data}, demonstration)
-	want := "another program, maybe another local host, listens at " + addr + ": end it, or set REVEILLE_ADDR to another address"
+	want := "address " + addr + " is in use, maybe by another local host: end that program, or set REVEILLE_ADDR to another address"
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}

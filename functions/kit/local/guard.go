@@ -13,17 +13,17 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
-// guard keeps the pages of other sites away from a host that authenticates
-// nobody: whatever runs in a browser on this machine reaches its address.
+// guard protects a host without authentication from the pages of other sites: any page in a
+// browser on this machine can send requests to its address.
 //
-//   - A page whose name resolves to this machine (DNS rebinding) is of the same
-//     origin as the host for its browser, and could read everything. Its name
-//     stands in Host, so only known names pass.
-//   - A page of another site can send requests whose responses it may not read. What
-//     changes something must therefore come from the host's own pages, from
-//     configured origins, or from a program, which says nothing of a site.
-//   - A browser that sends neither header is old. All that one of its pages can send here
-//     without a preflight is a form, which is refused on every endpoint ([httpapi.RefuseForm]).
+//   - A page whose name resolves to this machine (DNS rebinding) has the same origin as the
+//     host for its browser, and could read everything. The header Host has its name, so only
+//     known names are accepted.
+//   - A page of another site can send requests whose responses it may not read. A request
+//     that changes something must therefore come from the host's own pages, from configured
+//     origins, or from a program, which sends no header of a site.
+//   - A browser that sends neither header is old. Without a preflight, its pages can send
+//     only forms, which every endpoint refuses ([httpapi.RefuseForm]).
 type guard struct {
 	hosts   []string // in lower case, IPv6 addresses in brackets
 	origins []string
@@ -46,13 +46,13 @@ func newGuard(s settings.Settings, next http.Handler) http.Handler {
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !slices.Contains(g.hosts, hostOf(r.Host)) {
 		httpapi.Refuse(w, http.StatusMisdirectedRequest, core.CodeForbidden,
-			"host "+strconv.Quote(core.Excerpt(r.Host))+" is no name of this machine; REVEILLE_HOSTS names further ones")
+			"host "+strconv.Quote(core.Excerpt(r.Host))+" is not a name of this machine; set REVEILLE_HOSTS to add names")
 		return
 	}
 	if !safe(r.Method) {
 		if !g.own(r) {
 			httpapi.Refuse(w, http.StatusForbidden, core.CodeForbidden,
-				"the request comes from a page of another site; REVEILLE_ORIGINS names those that may send")
+				"the request comes from a page of another site; set REVEILLE_ORIGINS to allow its origin")
 			return
 		}
 		if httpapi.RefuseForm(w, r) {
@@ -62,8 +62,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.next.ServeHTTP(w, r)
 }
 
-// safe methods change nothing. OPTIONS must pass, since preflights come from
-// everywhere.
+// safe reports whether a method changes nothing. OPTIONS is among them, since preflights
+// come from any page.
 func safe(method string) bool {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
@@ -72,8 +72,8 @@ func safe(method string) bool {
 	return false
 }
 
-// own reports whether a request comes from a page that may change something, or
-// from no page. r.Host is one of the known names.
+// own reports whether a request comes from a page that may change something, or from a
+// program. r.Host is one of the known names.
 func (g *guard) own(r *http.Request) bool {
 	site, origin := r.Header.Values("Sec-Fetch-Site"), r.Header.Values("Origin")
 	if len(site) == 0 && len(origin) == 0 {
@@ -88,8 +88,8 @@ func (g *guard) own(r *http.Request) bool {
 	return origin[0] == "http://"+r.Host || origin[0] == "https://"+r.Host || slices.Contains(g.origins, origin[0])
 }
 
-// hostOf returns the name or address of host:port or host in lower case, without
-// a final dot, an IPv6 address in brackets; "" where there is none.
+// hostOf returns the name or address of host:port or host in lower case, without a final
+// dot; an IPv6 address is in brackets. It returns "" if there is no name.
 func hostOf(address string) string {
 	name := address
 	if localHost, _, err := net.SplitHostPort(address); err == nil {

@@ -65,7 +65,7 @@ func listen(t *testing.T, h http.Handler) (address string) {
 
 func TestForeignHostNamesAreRefused(t *testing.T) {
 	refused := func(localHost string) string {
-		return `421 {"error":"host \"` + localHost + `\" is no name of this machine; REVEILLE_HOSTS names further ones","code":"forbidden"}`
+		return `421 {"error":"host \"` + localHost + `\" is not a name of this machine; set REVEILLE_HOSTS to add names","code":"forbidden"}`
 	}
 	const in = "200 in"
 	atDefault := listen(t, guarded(t))
@@ -117,8 +117,8 @@ func TestTheTargetOfARequestCountsAsItsHost(t *testing.T) {
 	address := listen(t, guarded(t))
 	tests := []struct{ name, request, want string }{
 		{"a foreign target", "GET http://evil.example/ HTTP/1.1\nHost: localhost\nConnection: close\n\n",
-			`421 {"error":"host \"evil.example\" is no name of this machine; REVEILLE_HOSTS names further ones","code":"forbidden"}`},
-		{"no header", "GET / HTTP/1.0\n\n", `421 {"error":"host \"\" is no name of this machine; REVEILLE_HOSTS names further ones","code":"forbidden"}`},
+			`421 {"error":"host \"evil.example\" is not a name of this machine; set REVEILLE_HOSTS to add names","code":"forbidden"}`},
+		{"no header", "GET / HTTP/1.0\n\n", `421 {"error":"host \"\" is not a name of this machine; set REVEILLE_HOSTS to add names","code":"forbidden"}`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestTheTargetOfARequestCountsAsItsHost(t *testing.T) {
 func TestForeignPagesCannotWrite(t *testing.T) {
 	const (
 		in      = "200 in"
-		foreign = `403 {"error":"the request comes from a page of another site; REVEILLE_ORIGINS names those that may send","code":"forbidden"}`
+		foreign = `403 {"error":"the request comes from a page of another site; set REVEILLE_ORIGINS to allow its origin","code":"forbidden"}`
 		media   = `415 {"error":"content type of a POST must be application/json, or absent without a body: a form could come from a page of another site","code":"unsupported"}`
 		json    = "Content-Type: application/json\n"
 	)

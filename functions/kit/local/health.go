@@ -10,8 +10,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// watchFile responds to /health where the file is what ails the host, and passes
-// everything else on. It looks at the file but neither reads nor writes it.
+// watchFile responds to /health if the file has a problem, and passes all other requests to
+// next. It checks the file but neither reads nor writes it.
 func (h *localHost) watchFile(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet && r.URL.Path == "/health" {
@@ -24,7 +24,7 @@ func (h *localHost) watchFile(next http.Handler) http.Handler {
 	})
 }
 
-// unhealthy responds as httpapi does where a host is.
+// unhealthy responds as httpapi does for an unhealthy host.
 func unhealthy(w http.ResponseWriter, reason string) {
 	body, _ := core.EncodeJSON(struct { // texts always encode
 		Status string `json:"status"`
@@ -36,8 +36,8 @@ func unhealthy(w http.ResponseWriter, reason string) {
 	_, _ = w.Write(append(body, '\n')) // a client that is gone needs nothing
 }
 
-// ailing returns why the file keeps nothing more at present, without its path;
-// "" while it does.
+// ailing returns the reason why the file cannot store records, without its path; "" if it
+// can.
 func (h *localHost) ailing() string {
 	if h.file == nil {
 		return ""
@@ -55,5 +55,5 @@ func (h *localHost) ailing() string {
 	if errors.As(err, &cause) {
 		return fmt.Sprintf("the data file cannot be written: %v", cause)
 	}
-	return "the data file cannot be written; the log says why"
+	return "the data file cannot be written; the log has the reason"
 }

@@ -95,10 +95,10 @@ func TestAFullDiskIsUnhealthyUntilACommitSucceeds(t *testing.T) {
 	if err := h.file.Put(t.Context(), core.ThreadKey{Tenant: localTenant, Thread: "t1"}, big); err == nil {
 		t.Fatal("a record found room on the full disk")
 	}
-	wantHealth(t, url, "when full", http.StatusServiceUnavailable, `{"status":"unhealthy","reason":"the data file cannot be written; the log says why"}`)
+	wantHealth(t, url, "when full", http.StatusServiceUnavailable, `{"status":"unhealthy","reason":"the data file cannot be written; the log has the reason"}`)
 
 	lift()
-	wantHealth(t, url, "with room that nobody has used", http.StatusServiceUnavailable, `{"status":"unhealthy","reason":"the data file cannot be written; the log says why"}`)
+	wantHealth(t, url, "with room that nobody has used", http.StatusServiceUnavailable, `{"status":"unhealthy","reason":"the data file cannot be written; the log has the reason"}`)
 	if err := h.repair(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -174,7 +174,7 @@ func TestAHostStartsAndReadsWithAFullDisk(t *testing.T) {
 	if want := `{"error":"the disk takes no writes, it may be full; stored data can be read","code":"unavailable"}`; status != http.StatusServiceUnavailable || strings.TrimSpace(body) != want {
 		t.Errorf("a write: %d %s, want 503 %s", status, body, want)
 	}
-	wantHealth(t, url, "when full", http.StatusServiceUnavailable, `{"status":"unhealthy","reason":"the data file cannot be written; the log says why"}`)
+	wantHealth(t, url, "when full", http.StatusServiceUnavailable, `{"status":"unhealthy","reason":"the data file cannot be written; the log has the reason"}`)
 
 	lift()
 	if err := full.repair(t.Context()); err != nil {

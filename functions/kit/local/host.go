@@ -78,7 +78,7 @@ func newHost(ctx context.Context, e *env.Env, s settings.Settings, log *slog.Log
 			h.shutDown()
 			return nil, err
 		}
-		log.Error("the disk takes no writes, it may be full: the host only reads until there is room", "error", err)
+		log.Error("disk cannot be written, host is read-only until it can", "error", err)
 	}
 	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
 	handlers := awslambda.Handlers{Env: e, Logger: log}
@@ -89,7 +89,7 @@ func newHost(ctx context.Context, e *env.Env, s settings.Settings, log *slog.Log
 	return h, nil
 }
 
-// openStore opens the backend and lists the claims that nobody can hold.
+// openStore opens the backend and lists the open claims, whose workers are gone.
 func (h *localHost) openStore(ctx context.Context, s settings.Settings) (store.Backend, []core.ThreadKey, error) {
 	if s.Data == "memory" {
 		return memory.New(), nil, nil
@@ -140,22 +140,22 @@ func (h *localHost) build(e *env.Env, s settings.Settings, backend store.Backend
 	return nil
 }
 
-// configure is what the host gives its runtime. Its test holds each promise of the
-// documents that is a line here.
+// configure returns the options of the runtime. Its test checks each line that a document
+// promises.
 func (h *localHost) configure(e *env.Env, s settings.Settings, backend store.Backend, parts agent.Parts) (host.Options, error) {
 	hook, err := announcing.Webhook(s, e, true)
 	if err != nil {
 		return host.Options{}, err
 	}
 	if s.EventBus != "" {
-		return host.Options{}, fmt.Errorf("environment variable REVEILLE_EVENT_BUS has no meaning on the local host, which links nothing of AWS: use REVEILLE_WEBHOOK_URL")
+		return host.Options{}, fmt.Errorf("environment variable REVEILLE_EVENT_BUS applies to AWS only, unset it: on the local host use REVEILLE_WEBHOOK_URL")
 	}
 	metering, err := usage.Metering(s)
 	if err != nil {
 		return host.Options{}, err
 	}
 	if s.Metrics {
-		return host.Options{}, fmt.Errorf("environment variable REVEILLE_METRICS has no meaning on the local host, which shows its metrics at /metrics")
+		return host.Options{}, fmt.Errorf("environment variable REVEILLE_METRICS applies to AWS only, unset it: the local host has its metrics at /metrics")
 	}
 	h.metrics = h.newMetrics(backend, tenant(s))
 	config := host.Options{
@@ -169,14 +169,14 @@ func (h *localHost) configure(e *env.Env, s settings.Settings, backend store.Bac
 	return config, err
 }
 
-// purgeLimit bounds how many expired records one sweep erases.
+// purgeLimit is the maximum number of expired records that one sweep erases.
 const purgeLimit = 1000
 
-// sumTime is how long one sweep may sum what was used.
+// sumTime is the time that one sweep has to sum usage.
 const sumTime = time.Second
 
-// repair wakes overdue threads, sums what was used and erases what has expired. A file that was
-// taken away or is damaged as a whole is the only error then.
+// repair wakes overdue threads, sums usage and erases expired records. If the file was
+// removed or is damaged as a whole, it does nothing else and returns that error.
 func (h *localHost) repair(ctx context.Context) error {
 	if h.file == nil {
 		_, err := h.runtime.Sweep(ctx)
@@ -195,7 +195,7 @@ func (h *localHost) repair(ctx context.Context) error {
 	return errors.Join(probeErr, err, purgeErr)
 }
 
-// readable reports whether all that ails the file is that the disk takes no writes.
+// readable reports whether the only problem of the file is that it cannot be written.
 func (h *localHost) readable() bool {
 	return h.file != nil && h.file.Check() == nil && h.file.Failing() != nil
 }
@@ -205,8 +205,8 @@ func (h *localHost) sumUsage(ctx context.Context) error {
 	return err
 }
 
-// sweep repairs until ctx is done, or until the file can be used no more. One
-// that was only moved may come back.
+// sweep repairs until ctx is done, or until the file is unusable. A file that was only moved
+// may return.
 func (h *localHost) sweep(ctx context.Context, interval time.Duration) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
@@ -230,13 +230,12 @@ func (h *localHost) sweep(ctx context.Context, interval time.Duration) {
 	}
 }
 
-// restTime is how long workers may take to end: a step that is told to stop
-// gives its run back within four seconds.
+// restTime is the time that workers have to end: a step that must stop releases its run
+// within four seconds.
 const restTime = 5 * time.Second
 
-// rest stops the workers and waits for them; what they had begun is given back.
-// One that is inside a tool or hook that does not heed its context is left, with
-// its claim, which the next start takes back.
+// rest stops the workers and waits for them. They release their runs. A worker inside a tool
+// or hook that ignores its context is abandoned, and the next start releases its claim.
 func (h *localHost) rest() {
 	if h.stop != nil {
 		h.rested.Do(h.endWorkers)
@@ -253,7 +252,7 @@ func (h *localHost) endWorkers() {
 	select {
 	case <-ended:
 	case <-time.After(restTime):
-		h.log.Error("code of an agent does not stop when it is told to; the host ends without it, and its run goes on at the next start")
+		h.log.Error("host ends while a tool or hook still runs; its run continues at the next start")
 	}
 }
 
@@ -264,6 +263,6 @@ func (h *localHost) shutDown() {
 		return
 	}
 	if err := h.file.Close(); err != nil {
-		h.log.Error("close", "error", err)
+		h.log.Error("data file not closed", "error", err)
 	}
 }

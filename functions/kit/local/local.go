@@ -21,8 +21,8 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/wiring"
 )
 
-// Main runs the local host with a deployment's agents, models and protocols until
-// a signal ends it.
+// Main runs the local host with the agents, models and protocols of a deployment until a
+// signal ends it.
 func Main(parts wiring.Parts, models wiring.Models, web wiring.Web) {
 	if err := start(untilSignal(), os.Environ(), wiring.Deployment{Parts: parts, Models: models, Web: web}); err != nil {
 		fmt.Fprintln(os.Stderr, "dev:", firstLine(err))
@@ -30,8 +30,8 @@ func Main(parts wiring.Parts, models wiring.Models, web wiring.Web) {
 	}
 }
 
-// untilSignal returns a context that the first signal ends. The second one ends the
-// process at once, since nothing takes signals any more by then.
+// untilSignal returns a context that the first signal ends. The second signal ends the
+// process immediately, since the host no longer handles signals.
 func untilSignal() context.Context {
 	ctx, end := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 1)
@@ -44,8 +44,8 @@ func untilSignal() context.Context {
 	return ctx
 }
 
-// firstLine is an error for a person: of several, such as one for each part of a
-// damaged file, the first.
+// firstLine returns the text of an error for a user. If there are several, such as one for
+// each part of a damaged file, it returns the first one and their number.
 func firstLine(err error) string {
 	line, rest, more := strings.Cut(err.Error(), "\n")
 	if !more {
@@ -54,26 +54,25 @@ func firstLine(err error) string {
 	return fmt.Sprintf("%s (and %d more)", line, 1+strings.Count(rest, "\n"))
 }
 
-// none is what REVEILLE_AUTH says where everybody is one anonymous user: the one way of
-// this host.
+// none is the only value of REVEILLE_AUTH that this host supports: all callers are one
+// anonymous user.
 const none = "none"
 
-// checkIdentity refuses variables by which a function on AWS checks requests: they have
-// no effect here.
+// checkIdentity refuses variables that have an effect on AWS only.
 func checkIdentity(s settings.Settings) error {
 	if s.Auth != "" && s.Auth != none {
 		return fmt.Errorf("environment variable REVEILLE_AUTH is %q, allowed on the local host: %s", s.Auth, none)
 	}
 	for _, name := range s.Identity.Given() {
 		if name != "REVEILLE_TENANT" {
-			return fmt.Errorf("environment variable %s has no meaning on the local host, which authenticates nobody", name)
+			return fmt.Errorf("environment variable %s applies to AWS only, unset it: the local host does not authenticate callers", name)
 		}
 	}
 	return nil
 }
 
-// checkAuth refuses what would leave the host open unawares, too: it authenticates
-// nobody, so beyond this machine that must be said, and no gateway stands before it.
+// checkAuth also refuses an address that other machines can reach, unless REVEILLE_AUTH
+// allows it: the host does not authenticate callers.
 func checkAuth(s settings.Settings) error {
 	if err := checkIdentity(s); err != nil {
 		return err
@@ -85,7 +84,7 @@ func checkAuth(s settings.Settings) error {
 	ip, err := netip.ParseAddr(name)
 	local := name == "localhost" || err == nil && ip.IsLoopback()
 	if !local && s.Auth != none {
-		return fmt.Errorf("REVEILLE_ADDR %s is open to other machines and the local host authenticates nobody: set REVEILLE_AUTH=%s to say that you mean it, and REVEILLE_HOSTS to the names that it is reached by", s.Addr, none)
+		return fmt.Errorf("REVEILLE_ADDR %s is open to other machines, and the local host does not authenticate callers: set REVEILLE_AUTH=%s to allow this, and REVEILLE_HOSTS to the names that clients use", s.Addr, none)
 	}
 	return nil
 }
@@ -104,7 +103,7 @@ func start(ctx context.Context, environ []string, d wiring.Deployment) error {
 	if err != nil {
 		return err
 	}
-	defer listener.Close() // a second time, where the server came to it
+	defer listener.Close() // a second time if the server ran
 	s.Addr = reachable(s.Addr, listener.Addr())
 	collectRarely(environ)
 	e := env.System()
@@ -122,15 +121,15 @@ func start(ctx context.Context, environ []string, d wiring.Deployment) error {
 }
 
 const (
-	// shutdownTime is how long open requests may go on after a signal.
+	// shutdownTime is the time that open requests have after a signal.
 	shutdownTime = 5 * time.Second
-	// lastWords is how long those that are then left may take to end.
+	// lastWords is the time that the remaining requests then have to end.
 	lastWords = 3 * time.Second
 )
 
-// serve handles requests until ctx is done, or the host's file can be used no
-// more, which is its error then. Streams that outlast the grace are
-// told that their run goes on, as it does at the next start.
+// serve handles requests until ctx is done, or until the file of the host is unusable, which
+// it returns as an error. Streams that outlast the grace end with an event: their run
+// continues at the next start.
 func serve(ctx context.Context, listener net.Listener, h *localHost, grace time.Duration) error {
 	requests, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
@@ -141,10 +140,10 @@ func serve(ctx context.Context, listener net.Listener, h *localHost, grace time.
 	case err := <-failed:
 		return err
 	case err := <-h.broken:
-		h.log.Error("the host ends", "error", err)
+		h.log.Error("host ends", "error", err)
 		h.rest()
 		end(host.ErrStopping)
-		_ = shutdown(server, lastWords) // what matters has been said
+		_ = shutdown(server, lastWords) // the error is logged
 		_ = server.Close()
 		return err
 	case <-ctx.Done():
@@ -152,7 +151,7 @@ func serve(ctx context.Context, listener net.Listener, h *localHost, grace time.
 	h.log.Info(stopping(h.runtime.Stats().Working, int(h.open.Load())))
 	err := shutdown(server, grace)
 	if errors.Is(err, context.DeadlineExceeded) {
-		h.rest() // so that nobody takes up a run that its stream gives back
+		h.rest() // so that no worker continues a run that its stream releases
 		end(host.ErrStopping)
 		err = shutdown(server, lastWords)
 	}

@@ -14,7 +14,7 @@ import (
 
 func TestHostIsNotOpenUnawares(t *testing.T) {
 	open := func(addr string) string {
-		return "REVEILLE_ADDR " + addr + " is open to other machines and the local host authenticates nobody: set REVEILLE_AUTH=none to say that you mean it, and REVEILLE_HOSTS to the names that it is reached by"
+		return "REVEILLE_ADDR " + addr + " is open to other machines, and the local host does not authenticate callers: set REVEILLE_AUTH=none to allow this, and REVEILLE_HOSTS to the names that clients use"
 	}
 	tests := []struct{ name, addr, auth, want string }{
 		{"the default", "127.0.0.1:3000", "", ""},
@@ -60,7 +60,7 @@ func TestTheHostIgnoresNoWayToAuthenticate(t *testing.T) {
 			}
 			got, want := "", test.want
 			if want != "" {
-				want = "environment variable " + want + " has no meaning on the local host, which authenticates nobody"
+				want = "environment variable " + want + " applies to AWS only, unset it: the local host does not authenticate callers"
 			}
 			if err := checkAuth(s); err != nil {
 				got = err.Error()

@@ -8,8 +8,8 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// newMetrics counts what the host does. The runtime, which is asked for some of it, is
-// built later, and before anybody looks.
+// newMetrics returns the metrics of the host. The runtime, which they read, is built later,
+// but before the first request for metrics.
 func (h *localHost) newMetrics(backend store.Backend, tenant string) *metrics.Metrics {
 	return metrics.New(metrics.Options{
 		Queue:          h.queue.hints.Depth,
@@ -22,13 +22,13 @@ func (h *localHost) newMetrics(backend store.Backend, tenant string) *metrics.Me
 	})
 }
 
-// The bounds of counting what waits: a scrape reads no more than that.
+// The limits of the number of waiting threads that a scrape reads.
 const (
 	waitingPage = 200
 	mostWaiting = 10 * waitingPage
 )
 
-// countWaiting counts the threads that wait for a person, up to mostWaiting.
+// countWaiting counts the threads that wait for a decision, up to mostWaiting.
 func countWaiting(ctx context.Context, backend store.Backend, tenant string) (n int, err error) {
 	var after *store.Waiting
 	for n < mostWaiting {
@@ -42,7 +42,7 @@ func countWaiting(ctx context.Context, backend store.Backend, tenant string) (n 
 	return n, nil
 }
 
-// showMetrics responds to GET /metrics and passes everything else on.
+// showMetrics responds to GET /metrics and passes all other requests to next.
 func (h *localHost) showMetrics(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/metrics" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {

@@ -17,24 +17,24 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/internal/killpoints"
 )
 
-// The queue's habits, as SQS and its event source mapping have them.
+// The constants of the queue, as SQS and its event source mapping have them.
 const (
 	batchSize   = 10
-	concurrent  = 16 // batches under way
+	concurrent  = 16 // concurrent batches
 	maxReceives = 5
-	retryDelay  = time.Second // a failed message comes back after this times its receives
+	retryDelay  = time.Second // a failed message is delivered again after this times its receives
 )
 
 type batchHandler func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
 
-// queue is the mailbox's transport in one process: the hints of core's own queue, delivered
-// to the step handler as batches of SQS events. What it holds is lost with the process; the
-// sweep at the next start finds the work.
+// queue is the transport of the mailbox in one process: it delivers the hints of core's
+// queue to the step handler as batches of SQS events. Its hints are lost with the process,
+// and the sweep at the next start finds the work.
 type queue struct {
 	env    *env.Env
 	log    *slog.Logger
 	hints  *host.Queue
-	closed atomic.Bool // run has ended: no hint is delivered any more
+	closed atomic.Bool // run has ended: no further hint is delivered
 }
 
 func newQueue(e *env.Env, log *slog.Logger) *queue {
@@ -49,7 +49,7 @@ func (q *queue) Wake(ctx context.Context, hint core.WakeUp, delay time.Duration)
 	return q.hints.Wake(ctx, hint, delay)
 }
 
-// run delivers until ctx is done, then waits for what is under way.
+// run delivers until ctx is done, then waits for the batches that are still processed.
 func (q *queue) run(ctx context.Context, step, dead batchHandler) {
 	var wait sync.WaitGroup
 	slots := make(chan struct{}, concurrent)
@@ -72,8 +72,8 @@ func (q *queue) run(ctx context.Context, step, dead batchHandler) {
 	wait.Wait()
 }
 
-// deliver invokes the handler with a batch; what it reports as failed comes
-// back later, and after maxReceives goes to the dead-letter handler.
+// deliver invokes the handler with a batch. A message that failed is delivered again later.
+// After maxReceives it goes to the dead-letter handler.
 func (q *queue) deliver(ctx context.Context, batch []host.Delivery, step, dead batchHandler) {
 	done := q.env.Reach(killpoints.Receive)
 	event := events.SQSEvent{Records: make([]events.SQSMessage, len(batch))}
@@ -111,7 +111,7 @@ func (q *queue) invoke(ctx context.Context, handler batchHandler, event events.S
 	return failed
 }
 
-// message is a hint as SQS delivers it.
+// message returns a hint as SQS delivers it.
 func message(d host.Delivery) events.SQSMessage {
 	body, _ := json.Marshal(d.Hint) // strings, numbers and an id
 	return events.SQSMessage{

@@ -15,9 +15,9 @@ import (
 	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 )
 
-// What a connection may take. A client on this machine needs little of it; one that
-// stopped in the middle must not hold its connection for ever. Responses are bounded by
-// httpapi.Bound, streams by the writer of their frames.
+// The limits of a connection. A client that stopped in the middle must not keep its
+// connection open forever. httpapi.Bound limits responses, and the writer of frames limits
+// streams.
 const (
 	headerTime = 10 * time.Second // for a request's line and headers
 	bodyTime   = 30 * time.Second // for its body
@@ -26,12 +26,12 @@ const (
 	maxHeader  = 64 << 10         // bytes of a request's line and headers; net/http adds 4 KB
 )
 
-// bind takes the address. It comes before everything else, so that a second host
-// at the same address ends before it touches the store of the first.
+// bind binds the address. It is the first action of the host, so that a second host at the
+// same address ends before it opens the store of the first.
 func bind(addr string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("another program, maybe another local host, listens at %s: end it, or set REVEILLE_ADDR to another address", addr)
+		return nil, fmt.Errorf("address %s is in use, maybe by another local host: end that program, or set REVEILLE_ADDR to another address", addr)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listen on REVEILLE_ADDR: %w", err)
@@ -39,8 +39,8 @@ func bind(addr string) (net.Listener, error) {
 	return listener, nil
 }
 
-// reachable is REVEILLE_ADDR as clients write it: with the port that was bound, and
-// with localhost where it means every address of this machine.
+// reachable returns REVEILLE_ADDR as clients write it: with the bound port, and with
+// localhost if it means all addresses of this machine.
 func reachable(addr string, bound net.Addr) string {
 	name, _, err := net.SplitHostPort(addr)
 	_, port, boundErr := net.SplitHostPort(bound.String())
@@ -53,8 +53,8 @@ func reachable(addr string, bound net.Addr) string {
 	return net.JoinHostPort(name, port)
 }
 
-// newServer returns the server of a handler. Requests have the context base, and go on for
-// linger when their clients have closed their side.
+// newServer returns the server of a handler. Requests have the context base, and continue for
+// linger after their clients have closed their side.
 func newServer(base context.Context, handler http.Handler, linger time.Duration, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: httpapi.Bound(outlast(base, boundBodies(handler, bodyTime), linger)), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
@@ -63,8 +63,8 @@ func newServer(base context.Context, handler http.Handler, linger time.Duration,
 	}
 }
 
-// boundBodies ends bodies that do not arrive. The server's own ReadTimeout would
-// end streams too, since it goes on after the body.
+// boundBodies ends requests whose bodies do not arrive. The ReadTimeout of the server would
+// also end streams, since it continues after the body.
 func boundBodies(next http.Handler, within time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body != nil && r.Body != http.NoBody {
@@ -75,9 +75,9 @@ func boundBodies(next http.Handler, within time.Duration) http.Handler {
 	})
 }
 
-// boundBody takes the deadline back when the body is whole: from then on the
-// server reads only to see whether the client is still there. After any other
-// error the deadline stands, for what the server reads of a body that nobody wants.
+// boundBody removes the deadline when the body is complete: from then on the server reads
+// only to detect a disconnect. After any other error the deadline remains, for the rest of
+// the body that the server reads and discards.
 type boundBody struct {
 	io.ReadCloser
 	response http.ResponseWriter
@@ -92,11 +92,10 @@ func (b *boundBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// outlast lets requests go on for a while when their client has closed its side of the
-// connection: it may have said all that it has to say and wait for the response, which
-// net/http cannot tell from one that has gone. Who has gone is noticed when that time is
-// over, or when what is written cannot be delivered. A host that stops, whose context is
-// base, ends them at once.
+// outlast lets a request continue for a while after its client has closed its side of the
+// connection. The client may have sent everything and wait for the response, and net/http
+// cannot distinguish that from a disconnect. A disconnect is noticed after linger, or when a
+// write fails. A host that stops, whose context is base, ends the requests immediately.
 func outlast(base context.Context, next http.Handler, linger time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked := r.Context()

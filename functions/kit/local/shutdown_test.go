@@ -219,7 +219,7 @@ func TestAHostEndsWithoutCodeThatDoesNotStop(t *testing.T) {
 		if took := time.Since(began); took != 5*time.Second {
 			t.Errorf("the host took %s to end, want 5s", took)
 		}
-		if want := `level=ERROR msg="code of an agent does not stop when it is told to; the host ends without it, and its run goes on at the next start"`; strings.Count(log.String(), want) != 1 {
+		if want := `level=ERROR msg="host ends while a tool or hook still runs; its run continues at the next start"`; strings.Count(log.String(), want) != 1 {
 			t.Errorf("the log says %s\nwant once %s", log.String(), want)
 		}
 		close(release)

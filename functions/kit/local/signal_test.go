@@ -122,7 +122,7 @@ func TestASecondSignalEndsTheHostAtOnce(t *testing.T) {
 	if exit == nil || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGTERM { // after the first one alone it ends with status 0
 		t.Errorf("the host ended with %v, want by SIGTERM", err)
 	}
-	if want := `msg="stopping: 1 run under way, 1 request open; a second signal ends the host at once"`; !strings.Contains(log, want) {
+	if want := `msg="stopping: 1 run active, 1 request open; a second signal ends the host immediately"`; !strings.Contains(log, want) {
 		t.Errorf("the log says\n%s\nwant in it %s", log, want)
 	}
 }

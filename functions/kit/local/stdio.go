@@ -19,23 +19,23 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/wiring"
 )
 
-// Conversation is what a protocol over standard input and output is spoken with.
+// Conversation has the parts that a protocol over standard input and output needs.
 type Conversation struct {
 	In       io.Reader
 	Out      io.Writer
 	Runtime  *host.Host
-	Identity core.Identity // everything here is on its behalf
-	// Kinds are what tools do, by their names; "read" for those that change nothing.
-	// What is not known is absent.
+	Identity core.Identity // the identity of all requests
+	// Kinds has the kinds of tools by name: "read" for a tool that changes nothing. Tools of
+	// an unknown kind are absent.
 	Kinds map[string]string
 	Log   *slog.Logger
 }
 
-// Stdio runs the local host without its address, for the program that has started it:
-// it speaks on standard input and output until the client closes its side or a signal
-// comes. Nothing else is written to standard output; the log goes to standard error.
-// The host has the file of REVEILLE_DATA for itself, as with [Main]. speak speaks with the
-// client until it has gone or ctx is done.
+// Stdio runs the local host without an address, for the program that started it. It uses
+// standard input and output until the client closes its side or a signal arrives. Nothing
+// else is written to standard output: the log goes to standard error. The host locks the
+// file of REVEILLE_DATA, as [Main] does. speak serves the client until the client has gone
+// or ctx is done.
 func Stdio(name string, parts wiring.Parts, models wiring.Models, speak func(ctx context.Context, c Conversation) error) {
 	signal.Ignore(syscall.SIGPIPE) // a client that is gone is an error of the write, and ends the host in order
 	if err := converse(untilSignal(), os.Environ(), os.Stdin, os.Stdout, wiring.Deployment{Parts: parts, Models: models}, speak); err != nil {
@@ -52,7 +52,7 @@ func converse(ctx context.Context, environ []string, in io.Reader, out io.Writer
 	if err != nil {
 		return err
 	}
-	s.Addr = "" // nobody listens
+	s.Addr = "" // it does not listen
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: s.LogLevel}))
 	collectRarely(environ)
 	e := env.System()
@@ -77,7 +77,7 @@ func converse(ctx context.Context, environ []string, in io.Reader, out io.Writer
 	select {
 	case err = <-spoken:
 	case broken := <-h.broken:
-		log.Error("the host ends", "error", broken)
+		log.Error("host ends", "error", broken)
 		h.rest()
 		end(broken)
 		<-spoken
@@ -87,7 +87,7 @@ func converse(ctx context.Context, environ []string, in io.Reader, out io.Writer
 	return err
 }
 
-// kinds are those of the tools that say of themselves that they change nothing.
+// kinds returns the kind "read" for each read-only tool.
 func kinds(parts agent.Parts) map[string]string {
 	all := map[string]string{}
 	for _, t := range parts.Tools {

@@ -156,7 +156,7 @@ func TestWebhookSettings(t *testing.T) {
 		{"no address", []string{key + hookSecret}, "environment variable REVEILLE_WEBHOOK_SECRET is set without REVEILLE_WEBHOOK_URL"},
 		{"inside", []string{url + "https://10.0.0.1/?token=abc", key + hookSecret}, "environment variable REVEILLE_WEBHOOK_URL: webhook: outgoing request refused: address 10.0.0.1 is not public"},
 		{"plain", []string{url + "http://hooks.example/", key + hookSecret}, `environment variable REVEILLE_WEBHOOK_URL: webhook: outgoing request refused: scheme "http", allowed is https`},
-		{"an event bus", []string{"REVEILLE_EVENT_BUS=runs"}, "environment variable REVEILLE_EVENT_BUS has no meaning on the local host, which links nothing of AWS: use REVEILLE_WEBHOOK_URL"},
+		{"an event bus", []string{"REVEILLE_EVENT_BUS=runs"}, "environment variable REVEILLE_EVENT_BUS applies to AWS only, unset it: on the local host use REVEILLE_WEBHOOK_URL"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -12,9 +12,9 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
-// openTriggers makes the triggers of REVEILLE_TRIGGERS, and puts their routes before
-// those of the protocols: webhooks as on AWS, and for the other sources events that
-// somebody plays in. Every run is of the identity that every request has here.
+// openTriggers makes the triggers of REVEILLE_TRIGGERS, and puts their routes before the
+// routes of the protocols: webhooks as on AWS, and for other sources a route to which you
+// can send test events. Every run has the identity of all requests to this host.
 func (h *localHost) openTriggers(e *env.Env, s settings.Settings, log *slog.Logger) error {
 	var err error
 	h.triggers, err = rules.New(s.Triggers, rules.Options{Runtime: h.runtime, Owner: &core.Identity{Tenant: tenant(s)}, Logger: log})
@@ -29,5 +29,5 @@ func (h *localHost) openTriggers(e *env.Env, s settings.Settings, log *slog.Logg
 	return nil
 }
 
-// tenant owns everything on this host.
+// tenant returns the tenant of this host.
 func tenant(s settings.Settings) string { return cmp.Or(s.Identity.Tenant, localTenant) }

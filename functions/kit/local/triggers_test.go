@@ -195,7 +195,7 @@ func TestEventsThatAreRefused(t *testing.T) {
 		{"an event without what the prompt needs", "orders", []byte(`{"version":"0","id":"1","detail-type":"Order placed","source":"shop.orders","detail":{"customer":"c","total":100}}`), plain, 400,
 			`{"error":"trigger orders: prompt: template: prompt:1:21: executing \"prompt\" at <.detail.order>: map has no entry for key \"order\"","code":"invalid"}`},
 		{"a page of another site", "orders", event, http.Header{"Content-Type": {"application/json"}, "Origin": {"https://evil.example"}}, 403,
-			`{"error":"the request comes from a page of another site; REVEILLE_ORIGINS names those that may send","code":"forbidden"}`},
+			`{"error":"the request comes from a page of another site; set REVEILLE_ORIGINS to allow its origin","code":"forbidden"}`},
 		{"what a page may send without asking", "orders", event, http.Header{"Content-Type": {"text/plain"}}, 415,
 			`{"error":"content type of a POST must be application/json, or absent without a body: a form could come from a page of another site","code":"unsupported"}`},
 		{"too large", "orders", bytes.Repeat([]byte(" "), 1<<20+1), plain, 413, `{"error":"request body is larger than 1048576 bytes","code":"too_large"}`},
@@ -212,7 +212,7 @@ func TestEventsThatAreRefused(t *testing.T) {
 		t.Errorf("GET: status %d: %s", status, text)
 	}
 	rebound := exchange(t, strings.TrimPrefix(url, "http://"), "POST /v1/triggers/orders HTTP/1.1\nHost: evil.example\nContent-Type: application/json\nContent-Length: 2\nConnection: close\n\n{}")
-	if !strings.HasPrefix(rebound, `421 {"error":"host \"evil.example\" is no name of this machine`) {
+	if !strings.HasPrefix(rebound, `421 {"error":"host \"evil.example\" is not a name of this machine`) {
 		t.Errorf("by a name that was made to lead here: %s", rebound)
 	}
 }

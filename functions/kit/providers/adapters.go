@@ -8,9 +8,9 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// Adapters are those of all providers, for agent.Parts: the adapter of an
-// [agent.ProviderSpec] is the id of a provider that REVEILLE_MODEL may name. What options
-// a provider has, its package says.
+// Adapters returns the adapters of all providers, for agent.Parts. The adapter of an
+// [agent.ProviderSpec] is the id of a provider, as in REVEILLE_MODEL. The package of each
+// provider documents its options.
 func Adapters() map[string]func(agent.ProviderSpec) (model.Model, error) {
 	all := map[string]func(agent.ProviderSpec) (model.Model, error){
 		"anthropic": anthropic.Adapter, "bedrock": amazon, "gemini": gemini.Adapter,

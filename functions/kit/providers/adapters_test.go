@@ -35,7 +35,7 @@ func TestProvidersThatAreData(t *testing.T) {
 		{agent.ProviderSpec{Adapter: "anthropic", APIKey: key, Options: json.RawMessage(`{"version":"2023-06-01","betas":["b"]}`)}, "*anthropic.provider"},
 		{agent.ProviderSpec{Adapter: "gemini", APIKey: key, Options: json.RawMessage(`{}`)}, "*gemini.provider"},
 		{agent.ProviderSpec{Adapter: "groq", APIKey: key}, "*openai.chatProvider"},
-		{agent.ProviderSpec{Adapter: "bedrock"}, "this program is built without Bedrock: `make run MODEL=bedrock/NAME` builds the local host with it, -tags bedrock any other; what is deployed has it"},
+		{agent.ProviderSpec{Adapter: "bedrock"}, "this program is built without Bedrock: start the local host with `make run MODEL=bedrock/NAME`, or build a program with -tags bedrock (deployed functions have it)"},
 		{agent.ProviderSpec{Adapter: "openai", Options: json.RawMessage(`{"dialect":"klingon"}`)}, `openai: dialect "klingon" is unknown, allowed are azure, compatible, deepseek, groq, llamacpp, mistral, ollama, openai, openrouter, vllm, xai, zai`},
 		{agent.ProviderSpec{Adapter: "openai", Options: json.RawMessage(`{"dialects":"groq"}`)}, `unknown field "dialects" in options, did you mean "dialect"?`},
 		{agent.ProviderSpec{Adapter: "anthropic", Options: json.RawMessage(`{"dialect":"groq"}`)}, `unknown field "dialect" in options, allowed are version, betas`},

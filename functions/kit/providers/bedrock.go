@@ -8,5 +8,6 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// amazon is Bedrock in the account of the function: its role's keys are in its environment.
+// amazon returns Bedrock in the account of the function, whose environment has the keys of
+// its role.
 func amazon(p agent.ProviderSpec) (model.Model, error) { return bedrock.Adapter(p) }

@@ -1,10 +1,10 @@
-// Package providers binds the model that the settings name: [Bind] makes the one that
-// REVEILLE_MODEL says, as PROVIDER/NAME, and [Adapters] lists the adapters of all providers
-// for models that are data. Bedrock's AWS SDK is linked by the build tag bedrock only.
-// Package app/models uses it. A program that wants one provider alone calls that package's
-// New or names its Adapter, and links no other.
+// Package providers binds the model in the settings. [Bind] makes the model of
+// REVEILLE_MODEL, in the form PROVIDER/NAME, and [Adapters] lists the adapters of all
+// providers, for models in spec files. The AWS SDK of Bedrock is linked only with the build
+// tag bedrock. Package app/models uses this package. A program that needs a single provider
+// calls New of that provider's package, or names its Adapter, and links no other provider.
 //
-// Without REVEILLE_MODEL the provider whose key is set has its default model, and without
-// any key the scripted model speaks. What is ambiguous is an error: two keys, a key whose
-// provider nobody names, a provider without its key.
+// Without REVEILLE_MODEL, the model is the default model of the provider whose key is set.
+// Without any key, it is the scripted model. An ambiguous choice is an error, such as two
+// keys without REVEILLE_MODEL, or a provider without its key.
 package providers

@@ -8,5 +8,5 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// amazon is Bedrock in the account of the person at the laptop.
+// amazon returns Bedrock in the account of your AWS profile.
 func amazon(p agent.ProviderSpec) (model.Model, error) { return profile.Adapter(p) }

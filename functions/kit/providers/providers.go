@@ -13,8 +13,8 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
-// Bind returns the model that the settings say. The error names the variable that is
-// missing or wrong, and what it may be.
+// Bind returns the model of the settings. The error names the variable that is missing or
+// wrong, and the allowed values.
 func Bind(e *env.Env, s settings.Settings) (agent.ModelBinding, error) {
 	p, name, err := choose(s)
 	if err != nil {
@@ -32,13 +32,13 @@ func Bind(e *env.Env, s settings.Settings) (agent.ModelBinding, error) {
 			return agent.ModelBinding{}, fmt.Errorf("model %s/%s: %w", p.ID, name, err)
 		}
 	}
-	if p.ID == "openai" && data.BaseURL != "" { // whose models they are nobody says
+	if p.ID == "openai" && data.BaseURL != "" { // the models of another provider
 		binding.Provider = "openai-compatible"
 	}
 	return binding, nil
 }
 
-// choose returns the provider, and its name of the model.
+// choose returns the provider, and the provider's name of the model.
 func choose(s settings.Settings) (p settings.Provider, name string, err error) {
 	id, name, qualified := strings.Cut(s.Model, "/")
 	p, known := s.Provider(id)
@@ -48,7 +48,7 @@ func choose(s settings.Settings) (p settings.Provider, name string, err error) {
 	case known && p.Model != "" && id == "scripted":
 		return p, p.Model, nil
 	case known:
-		return p, "", fmt.Errorf("environment variable REVEILLE_MODEL is %q, a provider without a model, want %s/NAME%s", core.Excerpt(s.Model), id, example(p))
+		return p, "", fmt.Errorf("environment variable REVEILLE_MODEL is %q, which names no model, want %s/NAME%s", core.Excerpt(s.Model), id, example(p))
 	}
 	var said []settings.Provider
 	for _, p := range s.Providers {
@@ -62,11 +62,11 @@ func choose(s settings.Settings) (p settings.Provider, name string, err error) {
 	case s.Model != "":
 		return p, "", fmt.Errorf("environment variable REVEILLE_MODEL is %q, want PROVIDER/NAME%s; providers are %s", core.Excerpt(s.Model), set(said), ids())
 	case s.ModelKeySecret != "" || s.ModelBaseURL != "":
-		return p, "", errors.New("environment variables REVEILLE_MODEL_KEY_SECRET and REVEILLE_MODEL_BASE_URL are of the provider that REVEILLE_MODEL names, which is not set, want PROVIDER/NAME; providers are " + ids())
+		return p, "", errors.New("environment variables REVEILLE_MODEL_KEY_SECRET and REVEILLE_MODEL_BASE_URL require REVEILLE_MODEL, which is not set, want PROVIDER/NAME; providers are " + ids())
 	case len(said) > 1:
-		return p, "", fmt.Errorf("environment variable REVEILLE_MODEL is not set, and the provider could be one of several%s: say which, as PROVIDER/NAME%s", set(said), example(said[0]))
+		return p, "", fmt.Errorf("environment variable REVEILLE_MODEL is not set, and several providers are configured%s: set it to PROVIDER/NAME%s", set(said), example(said[0]))
 	case len(said) == 1 && said[0].Model == "":
-		return p, "", fmt.Errorf("environment variable REVEILLE_MODEL is not set%s: say which model, as %s/NAME", set(said), said[0].ID)
+		return p, "", fmt.Errorf("environment variable REVEILLE_MODEL is not set, and the provider has no default model%s: set it to %s/NAME", set(said), said[0].ID)
 	case len(said) == 1:
 		return said[0], said[0].Model, nil
 	}
@@ -74,7 +74,7 @@ func choose(s settings.Settings) (p settings.Provider, name string, err error) {
 	return p, p.Model, nil
 }
 
-// example shows what to say for a provider that has a model by default.
+// example returns an example of REVEILLE_MODEL for a provider with a default model.
 func example(p settings.Provider) string {
 	if p.Model == "" {
 		return ""
@@ -107,21 +107,21 @@ func ids() string {
 	return strings.Join(all, ", ")
 }
 
-// connect reads what the settings say of the provider of the bound model.
+// connect returns the key and the address of the provider of the bound model.
 func connect(s settings.Settings, p settings.Provider) (agent.ProviderSpec, error) {
 	c := agent.ProviderSpec{ID: p.ID, Adapter: p.ID, APIKey: p.Key, BaseURL: p.BaseURL}
 	if s.ModelBaseURL != "" {
 		if p.BaseURL != "" && p.BaseURL != s.ModelBaseURL {
-			return c, fmt.Errorf("environment variables REVEILLE_MODEL_BASE_URL and %s are two addresses of %s, give one of them", p.URLVariable, p.ID)
+			return c, fmt.Errorf("environment variables REVEILLE_MODEL_BASE_URL and %s are different addresses of %s, set only one of them", p.URLVariable, p.ID)
 		}
 		c.BaseURL = s.ModelBaseURL
 	}
 	if p.KeyVariable == "" && (c.BaseURL != "" || s.ModelKeySecret != "") {
-		return c, fmt.Errorf("environment variables REVEILLE_MODEL_KEY_SECRET and REVEILLE_MODEL_BASE_URL are not for %s, which has neither", p.ID)
+		return c, fmt.Errorf("environment variables REVEILLE_MODEL_KEY_SECRET and REVEILLE_MODEL_BASE_URL do not apply to %s, which has no key and no address: unset them", p.ID)
 	}
 	switch {
 	case s.ModelKeySecret != "" && !p.Key.IsZero():
-		return c, fmt.Errorf("environment variables REVEILLE_MODEL_KEY_SECRET and %s are two keys of %s, give one of them", p.KeyVariable, p.ID)
+		return c, fmt.Errorf("environment variables REVEILLE_MODEL_KEY_SECRET and %s are two keys of %s, set only one of them", p.KeyVariable, p.ID)
 	case s.ModelKeySecret != "":
 		source, err := s.OpenSecret(s.ModelKeySecret)
 		if err != nil {
@@ -136,10 +136,10 @@ func connect(s settings.Settings, p settings.Provider) (agent.ProviderSpec, erro
 		}
 		for name, want := range s.Misnamed {
 			if want == p.KeyVariable {
-				hint = fmt.Sprintf(" (did you mean it by %s?)", name)
+				hint = fmt.Sprintf(" (found %s: did you mean this key?)", name)
 			}
 		}
-		return c, fmt.Errorf("environment variable %s is not set, the key of %s, whose model REVEILLE_MODEL names%s", p.KeyVariable, p.ID, hint)
+		return c, fmt.Errorf("environment variable %s is not set: REVEILLE_MODEL names a model of %s, which needs this key%s", p.KeyVariable, p.ID, hint)
 	}
 	return c, nil
 }

@@ -1,14 +1,13 @@
-// Package serve is the functions on AWS as a library: a main names the kind of its
-// function and gives it the agents, models and protocols of the deployment.
+// Package serve has the functions on AWS, as a library. A main calls the kind of its function
+// with the agents, models and protocols of the deployment.
 //
 //	func main() { serve.Step(app.Parts, models.Bind) }
 //
-// There is a function for each kind: [Step] here, Stream and API in package
-// serve/front, which links the protocols, and Main in package serve/sweep, which
-// links no agent. Each reads the environment (package
-// settings), builds what it serves, and hands it to the Lambda runtime; it returns
-// only when that ends. What is wrong with the environment or the agents ends the
-// process at start with one line that says so.
+// There is a function for each kind: [Step] here, Stream and API in package serve/front,
+// which links the protocols, and Main in package serve/sweep, which links no agent. Each
+// reads the environment (package settings), builds its handler and starts the Lambda
+// runtime. It returns only when that ends. A mistake in the environment or in the agents
+// ends the process at start with one line that names the mistake.
 package serve
 
 import (
@@ -27,7 +26,7 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/wiring"
 )
 
-// Step serves the mailbox's queue: one step of a run for each message.
+// Step serves the queue of the mailbox: one step of a run for each message.
 func Step(parts wiring.Parts, models wiring.Models) {
 	var secrets keys.Keys
 	c, rt := launch.Start(func(c *cloud.Function) (agent.Parts, error) {
@@ -37,7 +36,7 @@ func Step(parts wiring.Parts, models wiring.Models) {
 	lambda.Start(awslambda.AfterResponse(keys.Invocation(&secrets, handler), launch.EndAbandoned(rt, c.Logger)))
 }
 
-// publisher makes what the settings ask for.
+// publisher returns the publisher of the settings.
 func publisher(c *cloud.Function, s settings.Settings) (mailbox.Publisher, error) {
 	hook, err := announce.Webhook(s, c.Env, inject.Loopback())
 	if err != nil || c.Settings.EventBus == "" {

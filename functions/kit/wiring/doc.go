@@ -1,4 +1,4 @@
-// Package wiring is what the functions on AWS (package serve) and the local host
-// (package local) have in common: the [Deployment] that their mains give them, and
-// how the agents are made of it. It names nothing that stands in package app.
+// Package wiring has the common parts of the functions on AWS (package serve) and the local
+// host (package local): the [Deployment] that their mains pass, and the construction of its
+// agents. It names nothing in package app.
 package wiring

@@ -19,8 +19,8 @@ import (
 )
 
 type (
-	// Parts makes the agents, such as app.Parts. models are those that agents may
-	// use, by the id that specs name; it is never nil, but empty where no step runs.
+	// Parts makes the agents, such as app.Parts. models are the models that agents may use,
+	// by the id that specs name. It is never nil, but empty in a process that runs no steps.
 	Parts func(models map[string]agent.ModelBinding) (agent.Parts, error)
 	// Models makes the models, such as Bind of package app/models.
 	Models func(*env.Env, settings.Settings) (Bound, error)
@@ -28,38 +28,37 @@ type (
 	Web func(WebOptions) http.Handler
 )
 
-// Bound is what calls models. Neither is changed.
+// Bound has the models and adapters of a deployment. Its maps are not changed.
 type Bound struct {
 	Models map[string]agent.ModelBinding // by the id that specs name
-	// Adapters make the clients of providers that are data, by what specs of providers call
-	// them. Parts may have more, which count before these.
+	// Adapters make the clients of providers in spec files, by the names in those specs. An
+	// adapter of Parts replaces the adapter here with the same name.
 	Adapters map[string]func(agent.ProviderSpec) (model.Model, error)
 }
 
-// Deployment is what a main gives. A nil field is one that the kind of function
-// does not need.
+// Deployment is the argument of a main. A field is nil if the kind of function does not need
+// it.
 type Deployment struct {
 	Parts  Parts
 	Models Models
 	Web    Web
 }
 
-// WebOptions is what a [Web] mounts its handlers with. Runtime and
-// Authenticate are never nil.
+// WebOptions are the options of a [Web]. Runtime and Authenticate are never nil.
 type WebOptions struct {
 	Runtime *host.Host
-	// Authenticate says who sent a request. A handler of one's own that needs to
-	// know calls it.
+	// Authenticate returns the identity of the sender of a request. Your own handlers can
+	// call it too.
 	Authenticate func(*http.Request) (core.Identity, error)
 	Buffered     bool         // the transport cannot stream
-	StreamURL    string       // base address of the function that can; empty: a path alone
-	Page         bool         // the page is shown at /
-	MaxRequests  int          // that the transport has under way at a time, for /v1/capabilities; 0: it does not say
-	UsageReaders []string     // users who see what their whole tenant has used; "*": all
-	Logger       *slog.Logger // nil: slog.Default
+	StreamURL    string       // base address of the function that streams; empty: stream addresses are paths
+	Page         bool         // shows the page at /
+	MaxRequests  int          // the limit of concurrent requests, for /v1/capabilities; 0: not shown
+	UsageReaders []string     // users who can read the usage of their whole tenant; "*": all users
+	Logger       *slog.Logger // nil: slog.Default()
 }
 
-// With returns a deployment whose parts are those that change returns for the parts of d.
+// With returns a deployment with the parts that change returns for the parts of d.
 func (d Deployment) With(change func(agent.Parts) agent.Parts) Deployment {
 	parts := d.Parts
 	d.Parts = func(models map[string]agent.ModelBinding) (agent.Parts, error) {
@@ -72,8 +71,8 @@ func (d Deployment) With(change func(agent.Parts) agent.Parts) Deployment {
 	return d
 }
 
-// Agents makes the models and of them the agents, for a process that runs steps.
-// What is missing or broken is found when the runtime is built.
+// Agents makes the models and the agents, for a process that runs steps. A mistake in them
+// is found later, when the runtime is built.
 func (d Deployment) Agents(e *env.Env, s settings.Settings) (agent.Parts, error) {
 	bound, err := d.Models(e, s)
 	if err != nil {
@@ -98,8 +97,8 @@ func (d Deployment) Agents(e *env.Env, s settings.Settings) (agent.Parts, error)
 	return inject.Parts(parts)
 }
 
-// keyed gives providers that are data the keys that the environment has for them, under the
-// names of variables that they say. One that is not set is found when agents are resolved.
+// keyed returns providers with their keys from the environment variables that they name. A
+// missing key is found when agents are resolved.
 func keyed(providers []agent.ProviderSpec) []agent.ProviderSpec {
 	providers = slices.Clone(providers)
 	for i, p := range providers {
@@ -110,9 +109,8 @@ func keyed(providers []agent.ProviderSpec) []agent.ProviderSpec {
 	return providers
 }
 
-// Idle makes the agents for a process that runs no steps, so that it links no
-// provider: whatever model a spec names is bound to model.None, and so is whatever
-// adapter a provider names.
+// Idle makes the agents for a process that runs no steps and links no provider. Every model
+// and every adapter that a spec names is bound to model.None.
 func (d Deployment) Idle() (agent.Parts, error) {
 	parts, err := d.Parts(map[string]agent.ModelBinding{})
 	if err != nil {
@@ -145,7 +143,7 @@ func (d Deployment) Idle() (agent.Parts, error) {
 	return inject.Parts(parts)
 }
 
-// bindNone binds what is neither bound nor data.
+// bindNone binds a model that is neither bound nor in a spec file.
 func bindNone(models map[string]agent.ModelBinding, data map[string]bool, id string) {
 	if _, bound := models[id]; !bound && !data[id] {
 		models[id] = agent.ModelBinding{Model: model.None{}}

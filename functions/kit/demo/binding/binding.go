@@ -1,5 +1,5 @@
-// Package binding gives the demo its scripted model, whatever the environment
-// says: what it comes to is known, so tests use it.
+// Package binding gives the demo its scripted model in any environment. Tests use it, since
+// its responses are known.
 package binding
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/wiring"
 )
 
-// Bind returns the scripted model under the demo agent's id of it.
+// Bind returns the scripted model under the id that the demo agent names.
 func Bind(e *env.Env, _ settings.Settings) (wiring.Bound, error) {
 	return wiring.Bound{Models: map[string]agent.ModelBinding{demo.Model: {Model: scripted.New(e), Name: "scripted", Provider: "scripted"}}}, nil
 }

@@ -1,4 +1,4 @@
-// Package announce makes the publisher that the settings of a process ask for.
+// Package announce makes the publisher of the settings of a process.
 package announce
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
-// Webhook returns the publisher to REVEILLE_WEBHOOK_URL; nil: there is none. loopback is
-// for a host that runs on the machine of its user. An error names the variable.
+// Webhook returns the publisher to REVEILLE_WEBHOOK_URL, or nil if that is not set. loopback
+// allows addresses of this machine, for the local host. An error names the variable.
 func Webhook(s settings.Settings, e *env.Env, loopback bool) (mailbox.Publisher, error) {
 	if s.WebhookURL == "" {
 		switch {
@@ -42,8 +42,8 @@ func Webhook(s settings.Settings, e *env.Env, loopback bool) (mailbox.Publisher,
 	return hook, nil
 }
 
-// All publishes to each of the publishers that are not nil; nil: there is none. It is
-// published when all have it: after a failure those that had it get it again.
+// All returns a publisher to each of the publishers that are not nil, or nil if all are nil.
+// An announcement is published if all publishers succeed. After a failure, all get it again.
 func All(publishers ...mailbox.Publisher) mailbox.Publisher {
 	var all several
 	for _, p := range publishers {

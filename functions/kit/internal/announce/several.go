@@ -10,7 +10,7 @@ import (
 // several is more than one publisher.
 type several []mailbox.Publisher
 
-// Publish implements mailbox.Publisher. One that fails keeps the others from nothing.
+// Publish implements mailbox.Publisher. It calls each publisher, also after a failure.
 func (s several) Publish(ctx context.Context, a mailbox.Announcement) error {
 	var failed error
 	for _, p := range s {

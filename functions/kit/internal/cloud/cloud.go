@@ -1,5 +1,5 @@
-// Package cloud opens what every function on AWS has: its settings and its
-// clients. It links nothing of the runtime, so that the sweep stays small.
+// Package cloud opens the settings and the clients of a function on AWS. It does not link
+// the runtime, so that the sweep stays small.
 package cloud
 
 import (
@@ -17,23 +17,23 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
-// Function is what a function on AWS has.
+// Function has the settings and the clients of a function on AWS.
 type Function struct {
 	Settings settings.Settings
 	Env      *env.Env
 	Store    *dynamo.Store
 	Queue    *sqs.Queue
-	// DeadLetters are the wake-ups of Queue that ran out of receives; nil unless
-	// REVEILLE_DEAD_LETTER_QUEUE_URL names their queue.
+	// DeadLetters is the queue of wake-ups that failed too often; nil if
+	// REVEILLE_DEAD_LETTER_QUEUE_URL is not set.
 	DeadLetters *sqs.Queue
 	Logger      *slog.Logger
 }
 
-// objectTimeout is how long one try with an object may take: the largest has 16 MB.
+// objectTimeout is the time of one attempt with an object. The largest object has 16 MB.
 const objectTimeout = 10 * time.Second
 
-// Open reads the environment, limits Go's memory and makes the clients. It calls
-// nothing yet. An error names the variable that is missing or wrong.
+// Open reads the environment, limits Go's memory and makes the clients. It sends no
+// request. An error names the variable that is missing or wrong.
 func Open() (*Function, error) {
 	s, err := settings.Read(os.Environ(), killpoints.Variables()...)
 	if err != nil {

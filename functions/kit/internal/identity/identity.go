@@ -1,6 +1,5 @@
-// Package identity builds, from the settings, who the requests to a function on
-// AWS are taken for. Only functions that take requests link it, with the
-// verifier of tokens that it needs.
+// Package identity authenticates requests to a function on AWS, as the settings describe.
+// Only functions that take requests link it, with the verifier of tokens.
 package identity
 
 import (
@@ -18,23 +17,23 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
-// The ways to authenticate that REVEILLE_AUTH names.
+// The values of REVEILLE_AUTH.
 const (
-	none    = "none"    // everybody is one anonymous user of one tenant
+	none    = "none"    // all callers are one anonymous user of one tenant
 	iam     = "iam"     // signed requests: users, roles, users of Cognito identity pools
-	jwt     = "jwt"     // bearer tokens, verified by the function itself at every door
+	jwt     = "jwt"     // bearer tokens, which the function verifies at every endpoint
 	gateway = "gateway" // claims of a token that API Gateway verified: its JWT or Cognito authorizer
 	lambda  = "lambda"  // the context that a Lambda authorizer of API Gateway returned
 )
 
-// Authenticate returns who sent a request, as REVEILLE_AUTH says. An error names
-// the variable that is missing, or that has no meaning beside the others: nothing
-// is open and nothing is ignored unless it is said.
+// Authenticate returns a function that identifies the sender of a request, by the method in
+// REVEILLE_AUTH. An error names a variable that is missing, or that does not apply to the
+// method: no setting is ignored, and a deployment is open only with REVEILLE_AUTH=none.
 func Authenticate(s settings.Settings, e *env.Env) (func(*http.Request) (core.Identity, error), error) {
 	return authenticate(s, e, nil)
 }
 
-// authenticate takes the transport by which keys are fetched; nil is net/http's.
+// authenticate takes the transport that fetches keys; nil is the one of net/http.
 func authenticate(s settings.Settings, e *env.Env, t http.RoundTripper) (func(*http.Request) (core.Identity, error), error) {
 	if err := check(s); err != nil {
 		return nil, err
@@ -54,8 +53,8 @@ func authenticate(s settings.Settings, e *env.Env, t http.RoundTripper) (func(*h
 	return httpapi.Anonymous(s.EverybodysTenant()), nil
 }
 
-// variables are those that belong to a way to authenticate, with what is asked of
-// each: "!" must be given, "?" may be, "|" is one of which exactly one is given.
+// variables are the variables of each value of REVEILLE_AUTH. "!" marks a required variable
+// and "?" an optional one. Exactly one of those with "|" is required.
 var variables = map[string]string{
 	none:    "?REVEILLE_TENANT",
 	iam:     "!REVEILLE_TENANTS",
@@ -67,7 +66,7 @@ var variables = map[string]string{
 func check(s settings.Settings) error {
 	belonging, ok := variables[s.Auth]
 	if !ok {
-		return fmt.Errorf("environment variable REVEILLE_AUTH is required here, allowed: none, iam, jwt, gateway, lambda")
+		return fmt.Errorf("environment variable REVEILLE_AUTH is required on AWS, allowed: none, iam, jwt, gateway, lambda")
 	}
 	given := s.Identity.Given()
 	var either []string
@@ -83,17 +82,16 @@ func check(s settings.Settings) error {
 		rest = slices.DeleteFunc(rest, func(other string) bool { return other == name })
 	}
 	if strings.Contains(belonging, "|") && len(either) != 1 {
-		return fmt.Errorf("exactly one of the environment variables REVEILLE_TENANT (everybody's tenant) and REVEILLE_TENANT_CLAIM is required with REVEILLE_AUTH=%s", s.Auth)
+		return fmt.Errorf("exactly one of the environment variables REVEILLE_TENANT (the tenant of all callers) and REVEILLE_TENANT_CLAIM is required with REVEILLE_AUTH=%s", s.Auth)
 	}
 	if len(rest) > 0 {
-		return fmt.Errorf("environment variable %s has no meaning with REVEILLE_AUTH=%s", rest[0], s.Auth)
+		return fmt.Errorf("environment variable %s does not apply to REVEILLE_AUTH=%s, unset it", rest[0], s.Auth)
 	}
 	return nil
 }
 
-// AllowOrigins lets pages of the configured origins call h, where that is our
-// doing: Function URLs and HTTP APIs are configured to add the headers of CORS,
-// and would double ours or drop them.
+// AllowOrigins returns h with CORS headers for the configured origins, for requests through
+// a REST API. Function URLs and HTTP APIs add these headers themselves.
 func AllowOrigins(s settings.Settings, h http.Handler) http.Handler {
 	cors := httpapi.CORS(s.Origins, h)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -12,25 +12,25 @@ import (
 )
 
 func TestWhatIsMissingOrMeaninglessIsNamed(t *testing.T) {
-	const either = "exactly one of the environment variables REVEILLE_TENANT (everybody's tenant) and REVEILLE_TENANT_CLAIM is required with REVEILLE_AUTH="
+	const either = "exactly one of the environment variables REVEILLE_TENANT (the tenant of all callers) and REVEILLE_TENANT_CLAIM is required with REVEILLE_AUTH="
 	tests := []struct{ name, variables, want string }{
-		{"nothing", "", "environment variable REVEILLE_AUTH is required here, allowed: none, iam, jwt, gateway, lambda"},
+		{"nothing", "", "environment variable REVEILLE_AUTH is required on AWS, allowed: none, iam, jwt, gateway, lambda"},
 		{"nobody", "REVEILLE_AUTH=none", ""},
 		{"nobody, of a tenant", "REVEILLE_AUTH=none REVEILLE_TENANT=t", ""},
-		{"nobody, by claim", "REVEILLE_AUTH=none REVEILLE_TENANT_CLAIM=c", "environment variable REVEILLE_TENANT_CLAIM has no meaning with REVEILLE_AUTH=none"},
+		{"nobody, by claim", "REVEILLE_AUTH=none REVEILLE_TENANT_CLAIM=c", "environment variable REVEILLE_TENANT_CLAIM does not apply to REVEILLE_AUTH=none, unset it"},
 		{"signers", "REVEILLE_AUTH=iam REVEILLE_TENANTS=111122223333=t", ""},
 		{"signers without tenants", "REVEILLE_AUTH=iam", "environment variable REVEILLE_TENANTS is required with REVEILLE_AUTH=iam"},
-		{"signers of one tenant", "REVEILLE_AUTH=iam REVEILLE_TENANTS=111122223333=t REVEILLE_TENANT=t", "environment variable REVEILLE_TENANT has no meaning with REVEILLE_AUTH=iam"},
+		{"signers of one tenant", "REVEILLE_AUTH=iam REVEILLE_TENANTS=111122223333=t REVEILLE_TENANT=t", "environment variable REVEILLE_TENANT does not apply to REVEILLE_AUTH=iam, unset it"},
 		{"tokens", "REVEILLE_AUTH=jwt REVEILLE_ISSUER=https://i.example REVEILLE_CLIENTS=a REVEILLE_TENANT=t REVEILLE_KEYS_URL=https://i.example/keys", ""},
 		{"tokens without issuer", "REVEILLE_AUTH=jwt REVEILLE_CLIENTS=a REVEILLE_TENANT=t", "environment variable REVEILLE_ISSUER is required with REVEILLE_AUTH=jwt"},
 		{"tokens for anybody", "REVEILLE_AUTH=jwt REVEILLE_ISSUER=https://i.example REVEILLE_TENANT=t", "environment variable REVEILLE_CLIENTS is required with REVEILLE_AUTH=jwt"},
 		{"tokens without tenant", "REVEILLE_AUTH=jwt REVEILLE_ISSUER=https://i.example REVEILLE_CLIENTS=a", either + "jwt"},
 		{"tokens with both", "REVEILLE_AUTH=gateway REVEILLE_TENANT=t REVEILLE_TENANT_CLAIM=c", either + "gateway"},
 		{"a gateway's tokens", "REVEILLE_AUTH=gateway REVEILLE_TENANT_CLAIM=c REVEILLE_ISSUER=https://i.example REVEILLE_CLIENTS=a", ""},
-		{"a gateway's keys", "REVEILLE_AUTH=gateway REVEILLE_TENANT_CLAIM=c REVEILLE_KEYS_URL=https://i.example", "environment variable REVEILLE_KEYS_URL has no meaning with REVEILLE_AUTH=gateway"},
+		{"a gateway's keys", "REVEILLE_AUTH=gateway REVEILLE_TENANT_CLAIM=c REVEILLE_KEYS_URL=https://i.example", "environment variable REVEILLE_KEYS_URL does not apply to REVEILLE_AUTH=gateway, unset it"},
 		{"a gateway's access tokens", "REVEILLE_AUTH=gateway REVEILLE_TENANT_CLAIM=c REVEILLE_TOKEN_USE=access", ""},
 		{"access tokens", "REVEILLE_AUTH=jwt REVEILLE_ISSUER=https://i.example REVEILLE_CLIENTS=a REVEILLE_TENANT=t REVEILLE_TOKEN_USE=access", ""},
-		{"signers with access tokens", "REVEILLE_AUTH=iam REVEILLE_TENANTS=111122223333=t REVEILLE_TOKEN_USE=access", "environment variable REVEILLE_TOKEN_USE has no meaning with REVEILLE_AUTH=iam"},
+		{"signers with access tokens", "REVEILLE_AUTH=iam REVEILLE_TENANTS=111122223333=t REVEILLE_TOKEN_USE=access", "environment variable REVEILLE_TOKEN_USE does not apply to REVEILLE_AUTH=iam, unset it"},
 		{"the use that is the default", "REVEILLE_AUTH=iam REVEILLE_TENANTS=111122223333=t REVEILLE_TOKEN_USE=id", ""},
 		{"contexts", "REVEILLE_AUTH=lambda REVEILLE_TENANT_CLAIM=c REVEILLE_USER_CLAIM=u", ""},
 		{"contexts without user", "REVEILLE_AUTH=lambda REVEILLE_TENANT_CLAIM=c", "environment variable REVEILLE_USER_CLAIM is required with REVEILLE_AUTH=lambda"},

@@ -55,12 +55,12 @@ func (asking) Register(r *plugin.Registrar) error {
 	return nil
 }
 
-// deafFor is how long the tool deaf takes, whatever its context says.
+// deafFor is the time that the tool deaf takes. It ignores its context.
 const deafFor = 60 * time.Second
 
 // newDeaf returns the tool deaf, which does not end when its context does.
 func newDeaf() tool.Tool {
-	return tool.New(tool.Spec{Name: "deaf", Description: "Does nothing for 60 s, whoever wants it to stop."},
+	return tool.New(tool.Spec{Name: "deaf", Description: "Does nothing for 60 s and ignores its context."},
 		func(context.Context, tool.Call, struct{}) (tool.Result, error) {
 			time.Sleep(deafFor)
 			return tool.NewResult("heard nothing"), nil

@@ -1,5 +1,5 @@
-// Package keys gives functions the secrets that keys of providers and of webhooks are. It
-// is a package of its own so that functions without any link none of it.
+// Package keys gives functions their secrets: the keys of providers and of webhooks. It is
+// separate, so that functions without secrets do not link it.
 package keys
 
 import (
@@ -15,18 +15,18 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
-// timeout of one try, of which there are two: a run that is cancelled waits for them.
+// timeout is the time of one of two attempts. A run that is cancelled waits for them.
 const timeout = 2 * time.Second
 
-// Keys are the secrets of a function. The zero Keys has opened none. It is safe for
+// Keys are the secrets of a function. The zero Keys has opened no secret. It is safe for
 // concurrent use.
 type Keys struct {
 	mu     sync.Mutex
-	reader *secrets.Reader // made when a secret is opened; nil: none was
+	reader *secrets.Reader // made when the first secret is opened
 }
 
-// Settings are the function's, with the secrets that they may name. Clients are made when
-// one is opened; nothing is read before an invocation.
+// Settings returns the settings of the function, which can open secrets. The first secret
+// that is opened makes the clients, and an invocation reads the secrets.
 func (k *Keys) Settings(c *cloud.Function) settings.Settings {
 	s := c.Settings
 	s.Secret = func(name string) (secret.Source, error) {
@@ -52,7 +52,7 @@ func (k *Keys) open(c *cloud.Function) (*secrets.Reader, error) {
 	return k.reader, nil
 }
 
-// refresh is the reader's, if there is one.
+// refresh starts a refresh of the reader, if a secret was opened.
 func (k *Keys) refresh(ctx context.Context) (wait func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -62,8 +62,8 @@ func (k *Keys) refresh(ctx context.Context) (wait func()) {
 	return k.reader.Refresh(ctx)
 }
 
-// Invocation reads secrets that are missing or old while the handler begins: it claims
-// and reads its thread meanwhile, and the model is called with what has come.
+// Invocation returns a handler that reads missing and old secrets at its start, while the
+// handler claims and reads its thread. The model is called with the secrets that have arrived.
 func Invocation[E, R any](k *Keys, handler func(context.Context, E) (R, error)) func(context.Context, E) (R, error) {
 	return func(ctx context.Context, event E) (R, error) {
 		defer k.refresh(ctx)()
@@ -71,7 +71,7 @@ func Invocation[E, R any](k *Keys, handler func(context.Context, E) (R, error)) 
 	}
 }
 
-// Request is Invocation for requests. Those that cannot start a run read nothing.
+// Request is [Invocation] for requests. A request that cannot start a run reads no secret.
 func Request(k *Keys, handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {

@@ -1,6 +1,6 @@
-// Package killpoints is what the test builds (tag killpoints) of the local host and
-// the functions add: they die by SIGKILL at one named I/O point. Package inject
-// does the rest. In every other build its functions change nothing.
+// Package killpoints is for the test builds (tag killpoints) of the local host and of the
+// functions: they end by SIGKILL at one named I/O point. Package inject has the rest. In
+// other builds its functions change nothing.
 package killpoints
 
 import "github.com/reveille-run/reveille/core/env"

@@ -1,5 +1,5 @@
-// Package launch makes of a function on AWS the runtime that it serves. What is wrong with
-// the environment or the agents ends the process with one line that says so.
+// Package launch builds the runtime of a function on AWS. A mistake in the environment or in
+// the agents ends the process with one line that names the mistake.
 package launch
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/internal/usage"
 )
 
-// Start opens a function and builds its runtime of the agents, or ends the process.
-// publisher makes what announcements of runs go to; nil: the function announces nothing.
+// Start opens a function and builds its runtime with the agents, or ends the process.
+// publisher makes the receiver of announcements; nil: the function announces nothing.
 func Start(agents func(*cloud.Function) (agent.Parts, error), publisher func(*cloud.Function) (mailbox.Publisher, error)) (*cloud.Function, *host.Host) {
 	c, err := cloud.Open()
 	if err != nil {
@@ -51,13 +51,13 @@ func build(c *cloud.Function, agents agent.Parts, to mailbox.Publisher) (*host.H
 	return host.New(config)
 }
 
-// followFor is how long a stream that only follows goes on. Lambda does not show that a
-// client has gone, so that a stream nobody reads would be paid for until its invocation
-// ends; a client that is there connects again.
+// followFor is the maximum time of a stream that only follows. Lambda does not report that a
+// client has disconnected, so a stream without a client would cost money until its
+// invocation ends. A client that is still connected reconnects.
 const followFor = 60 * time.Second
 
-// configure is what a function gives its runtime. Its test holds each promise of the
-// documents that is a line here.
+// configure returns the options of the runtime. Its test checks each line that a document
+// promises.
 func configure(c *cloud.Function, agents agent.Parts, to mailbox.Publisher) (host.Options, error) {
 	metering, err := metering(c)
 	if err != nil {
@@ -74,8 +74,8 @@ func configure(c *cloud.Function, agents agent.Parts, to mailbox.Publisher) (hos
 	return config, err
 }
 
-// metering is what the settings say of recording what runs use. The units of the store,
-// the queue's requests and the function's time have prices here.
+// metering returns how usage is recorded, by the settings. The units of the store, the
+// requests of the queue and the time of the function have prices.
 func metering(c *cloud.Function) (*host.Metering, error) {
 	m, err := usage.Metering(c.Settings)
 	if err != nil || m == nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
-// Catalog returns the built-in catalog of models, and over it what REVEILLE_MODEL_CATALOG
-// gives: as JSON, or in a file. The error names the variable, the file if there is one, and
-// what is wrong.
+// Catalog returns the built-in catalog of models with the entries of
+// REVEILLE_MODEL_CATALOG, which is JSON or a file. An entry replaces the built-in entry of
+// the same model. The error names the variable, the file and the mistake.
 func Catalog(s settings.Settings) (*catalog.Catalog, error) {
 	known := catalog.Default()
 	data, from, err := given("REVEILLE_MODEL_CATALOG", s.Catalog)
@@ -24,8 +24,8 @@ func Catalog(s settings.Settings) (*catalog.Catalog, error) {
 	return known, nil
 }
 
-// given returns what a variable gives, as JSON or in a file, and where it is from; nil: it
-// is empty.
+// given returns the JSON of a variable, or of the file that it names, and its source. The
+// data is nil if the variable is empty.
 func given(variable, value string) (data []byte, from string, err error) {
 	text, from := strings.TrimSpace(value), "environment variable "+variable
 	if text == "" {

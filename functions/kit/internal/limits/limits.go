@@ -1,6 +1,5 @@
-// Package limits reads from the settings what tenants may use and what is known of models. It is
-// a package of its own because settings are read by programs that link nothing of the
-// runtime.
+// Package limits reads the limits of tenants and the catalog of models from the settings. It
+// is separate, because programs that do not link the runtime read settings too.
 package limits
 
 import (
@@ -10,8 +9,8 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
-// Read returns the limits that REVEILLE_LIMITS gives: as JSON, or in a file. Empty: there
-// are none. The error names the variable, the file if there is one, and what is wrong.
+// Read returns the limits of REVEILLE_LIMITS, which is JSON or a file. It returns no limits
+// if the variable is empty. The error names the variable, the file and the mistake.
 func Read(s settings.Settings) (account.Tenants, error) {
 	data, from, err := given("REVEILLE_LIMITS", s.Limits)
 	if err != nil || data == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
-// Limit gives a runtime the limits of tenants that the settings name, and the prices of
-// models where money is among them.
+// Limit gives a runtime the limits of tenants in the settings, and the prices of models if
+// there is a spend limit.
 func Limit(c *host.Options, s settings.Settings) error {
 	read, err := limits.Read(s)
 	if err != nil {
@@ -24,7 +24,7 @@ func Limit(c *host.Options, s settings.Settings) error {
 	return err
 }
 
-// prices are those of the settings.
+// prices returns the prices in the settings.
 func prices(s settings.Settings) (func(string, string, core.Usage, time.Time) (core.USD, bool), error) {
 	all, err := limits.Catalog(s)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package usage gives a host what the settings say of the limits of tenants, and of
-// recording what runs use.
+// Package usage configures a host by the settings: the limits of tenants and the records of
+// usage.
 package usage
 
 import (
@@ -8,8 +8,8 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
-// Metering is what the settings say of recording what runs use, with what models cost;
-// nil: nothing is recorded.
+// Metering returns how usage is recorded, with the prices of models, or nil if the settings
+// turn it off.
 func Metering(s settings.Settings) (*host.Metering, error) {
 	if s.UsageKeep == 0 {
 		return nil, nil

@@ -1,6 +1,5 @@
-// Package front is the functions that take HTTP requests as a library. It is a
-// package of its own because it links the protocols and the verifier of tokens,
-// which package serve does without.
+// Package front has the functions that take HTTP requests, as a library. It is separate from
+// package serve, because it links the protocols and the verifier of tokens.
 package front
 
 import (
@@ -22,11 +21,11 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/wiring"
 )
 
-// reserve is what an invocation of [Stream] keeps for handing its run on.
+// reserve is the time that an invocation of [Stream] keeps to release its run.
 const reserve = 5 * time.Second
 
-// Stream serves every route over Lambda response streaming, behind a Function URL
-// or an API Gateway REST API. It takes steps itself while their client listens.
+// Stream serves every route with Lambda response streaming, behind a Function URL or an API
+// Gateway REST API. It runs the steps of a run itself while the client listens.
 func Stream(parts wiring.Parts, models wiring.Models, web wiring.Web) {
 	var secrets keys.Keys
 	c, rt := launch.Start(func(c *cloud.Function) (agent.Parts, error) {
@@ -37,19 +36,20 @@ func Stream(parts wiring.Parts, models wiring.Models, web wiring.Web) {
 	lambda.Start(awslambda.AfterResponse(stream, launch.EndAbandoned(rt, c.Logger)))
 }
 
-// streaming is how the transport of [Stream] works.
+// streaming returns the transport of [Stream].
 func streaming(c *cloud.Function) awslambda.Handlers {
 	return awslambda.Handlers{Env: c.Env, Logger: c.Logger, Reserve: reserve}
 }
 
-// streamed is what the protocols of [Stream] are mounted with.
+// streamed returns the options of the protocols of [Stream].
 func streamed(c *cloud.Function, rt *host.Host, authenticate func(*http.Request) (core.Identity, error)) wiring.WebOptions {
 	return wiring.WebOptions{
 		Runtime: rt, Authenticate: authenticate, Logger: c.Logger, UsageReaders: c.Settings.UsageReaders, Page: c.Settings.ShowsPage(false),
 	}
 }
 
-// buffered is what the protocols of [API] are mounted with: no page, which shows streams.
+// buffered returns the options of the protocols of [API], without the page, which needs
+// streams.
 func buffered(c *cloud.Function, rt *host.Host, authenticate func(*http.Request) (core.Identity, error)) wiring.WebOptions {
 	return wiring.WebOptions{
 		Runtime: rt, Authenticate: authenticate, Logger: c.Logger, UsageReaders: c.Settings.UsageReaders,
@@ -57,8 +57,8 @@ func buffered(c *cloud.Function, rt *host.Host, authenticate func(*http.Request)
 	}
 }
 
-// API serves every route buffered, behind API Gateway: a route that starts a run
-// queues it and names its stream's address, below REVEILLE_STREAM_URL. It runs no
+// API serves every route buffered, behind API Gateway. A route that starts a run queues the
+// run and returns the address of its stream, below REVEILLE_STREAM_URL. The function runs no
 // steps and needs no models.
 func API(parts wiring.Parts, web wiring.Web) {
 	c, rt := launch.Start(func(*cloud.Function) (agent.Parts, error) { return wiring.Deployment{Parts: parts}.Idle() }, nil)
@@ -66,14 +66,14 @@ func API(parts wiring.Parts, web wiring.Web) {
 	lambda.Start(awslambda.Handlers{Env: c.Env, Logger: c.Logger}.Buffered(handler))
 }
 
-// Authenticate returns who sent a request, as REVEILLE_AUTH says. An error names
-// the variable that is missing, or that has no meaning beside the others: nothing
-// is open and nothing is ignored unless it is said.
+// Authenticate returns a function that identifies the sender of a request, by the method in
+// REVEILLE_AUTH. An error names a variable that is missing, or that does not apply to the
+// method: no setting is ignored, and a deployment is open only with REVEILLE_AUTH=none.
 func Authenticate(s settings.Settings, e *env.Env) (func(*http.Request) (core.Identity, error), error) {
 	return identity.Authenticate(s, e)
 }
 
-// authenticator is [Authenticate], or ends the process.
+// authenticator returns the result of [Authenticate], or ends the process.
 func authenticator(c *cloud.Function) func(*http.Request) (core.Identity, error) {
 	authenticate, err := Authenticate(c.Settings, c.Env)
 	if err != nil {

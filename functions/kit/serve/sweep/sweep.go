@@ -1,5 +1,5 @@
-// Package sweep is the scheduled repair as a library. It is a package of its own
-// because it links neither agents nor tools: it looks at heads alone.
+// Package sweep has the scheduled repair, as a library. It is separate, because it links
+// neither agents nor tools: it reads only heads.
 package sweep
 
 import (
@@ -16,10 +16,10 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/internal/limits"
 )
 
-// Main serves the schedule: it wakes threads that nobody woke, and looks after
-// wake-ups that ended in the dead-letter queue, which it receives itself. It takes
-// batches of that queue, too, if a mapping sends them. What is wrong with the
-// environment ends the process at start.
+// Main serves the schedule. It wakes threads whose wake-up was lost, and processes the
+// wake-ups in the dead-letter queue. It receives from that queue itself, and also takes
+// batches of it from an event source mapping. A mistake in the environment ends the process
+// at start.
 func Main() {
 	c, err := cloud.Open()
 	if err != nil {
@@ -48,8 +48,8 @@ func Main() {
 	})
 }
 
-// configure is what the function gives its mailbox. Its test holds each promise of the
-// documents that is a line here.
+// configure returns the options of the mailbox. Its test checks each line that a document
+// promises.
 func configure(c *cloud.Function) (mailbox.Options, error) {
 	tenants, err := limits.Read(c.Settings)
 	if err != nil {
@@ -58,22 +58,22 @@ func configure(c *cloud.Function) (mailbox.Options, error) {
 	return mailbox.Options{Env: c.Env, Store: c.Store, Waker: c.Queue, Logger: c.Logger, KeepUsage: c.Settings.UsageKeep, Limits: tenants}, nil
 }
 
-// repair is a sweep, and behind it a part of the sums of what was used.
+// repair is a sweep, followed by a part of the sums of usage.
 type repair struct {
 	box *mailbox.Service
 	c   *cloud.Function
 }
 
-// sumTime is how long one sweep may sum: the next goes on.
+// sumTime is the time that one sweep has to sum usage. The next sweep continues.
 const sumTime = 15 * time.Second
 
-// sweep wakes threads, and sums. A sum that fails is no failure of the sweep: its
-// hour stays marked, and reports read its records.
+// sweep wakes threads and sums usage. A failed sum is not a failure of the sweep: its hour
+// remains marked, and reports read the records of that hour.
 func (r repair) sweep(ctx context.Context) (woken int, err error) {
 	woken, err = r.box.Sweep(ctx)
 	summed, failed := r.box.SumUsage(ctx, r.c.Env.Now().Add(sumTime))
 	if failed != nil && ctx.Err() == nil {
-		r.c.Logger.ErrorContext(ctx, "hours of usage could not be summed, a later sweep tries again", "summed", summed, "error", failed)
+		r.c.Logger.ErrorContext(ctx, "usage not summed, retry in the next sweep", "summed", summed, "error", failed)
 	}
 	return woken, err
 }

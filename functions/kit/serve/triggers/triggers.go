@@ -1,6 +1,5 @@
-// Package triggers is the function that starts runs when something happens, as a
-// library. It is a package of its own because it links what filters and templates
-// need, which steps do without.
+// Package triggers has the function that starts runs for events, as a library. It is
+// separate, because it links filters and templates, which steps do not need.
 package triggers
 
 import (
@@ -20,8 +19,8 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/wiring"
 )
 
-// Main serves the events of every source, and the requests of webhooks behind an API
-// Gateway. It queues runs and takes no steps, so it needs no models.
+// Main serves the events of all sources, and webhooks through an API Gateway. It queues runs
+// but runs no steps, so it needs no models.
 func Main(parts wiring.Parts) {
 	c, rt := launch.Start(func(*cloud.Function) (agent.Parts, error) { return wiring.Deployment{Parts: parts}.Idle() }, nil)
 	handler, err := handle(c, rt)
@@ -31,7 +30,7 @@ func Main(parts wiring.Parts) {
 	lambda.Start(handler)
 }
 
-// handle makes the handler of the triggers that REVEILLE_TRIGGERS names.
+// handle returns the handler of the triggers in REVEILLE_TRIGGERS.
 func handle(c *cloud.Function, rt *host.Host) (func(context.Context, json.RawMessage) (any, error), error) {
 	set, err := rules.New(c.Settings.Triggers, rules.Options{Runtime: rt, Tenant: c.Settings.EverybodysTenant(), Logger: c.Logger})
 	if err != nil {
