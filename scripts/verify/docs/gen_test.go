@@ -31,6 +31,23 @@ func TestGeneratedPartsAreCurrent(t *testing.T) {
 	}
 }
 
+// TestEachPartIsInADocument names a part that no document has.
+func TestEachPartIsInADocument(t *testing.T) {
+	names, err := markdownFiles(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, name := range names {
+		all.WriteString(read(t, name))
+	}
+	for name := range generators {
+		if !strings.Contains(all.String(), "\n"+partBegins+name+" -->\n") {
+			t.Errorf("no document has the part %s", name)
+		}
+	}
+}
+
 func TestFill(t *testing.T) {
 	generators["test"] = func(string) (string, error) { return "| new |\n", nil }
 	defer delete(generators, "test")
