@@ -18,7 +18,7 @@ type identity struct {
 	nth      int // from 1: which of those in the function that look the same
 }
 
-// String is the mutant's entry in equivalent.txt, but for the reason.
+// String returns the mutant's entry in equivalent.txt, without the reason.
 func (id identity) String() string {
 	nth := ""
 	if id.nth > 1 {

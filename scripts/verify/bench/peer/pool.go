@@ -50,7 +50,7 @@ func (t *transaction) ExecContext(ctx context.Context, query string, args ...any
 	return t.Tx.ExecContext(ctx, query, args...)
 }
 
-// QueryContext implements [gorm.ConnPool]. A write that returns what it has set is a query.
+// QueryContext implements [gorm.ConnPool]. A write that returns values is a query.
 func (t *transaction) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	t.wrote = t.wrote || !strings.HasPrefix(query, "SELECT")
 	return t.Tx.QueryContext(ctx, query, args...)

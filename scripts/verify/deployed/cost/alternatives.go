@@ -26,7 +26,7 @@ type Alternative struct {
 	Name    string
 	How     string // the arithmetic
 	USD     float64
-	Monthly bool // USD is a month, used or unused; else of 1,000 steps
+	Monthly bool // USD is per month, used or unused; otherwise per 1,000 steps
 }
 
 // Alternatives are computed, not measured: their prices for the work of one step. The step

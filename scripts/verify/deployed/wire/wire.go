@@ -1,5 +1,5 @@
 // Package wire binds the demo agent's model to the provider that the settings
-// name, for functions whose model is spoken to over HTTP, as a deployed one's is.
+// name, for functions that call their model over HTTP, as deployed functions do.
 package wire
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/wiring"
 )
 
-// Bind returns the provider under the demo agent's id of its model.
+// Bind returns the provider under the model id of the demo agent.
 func Bind(e *env.Env, s settings.Settings) (wiring.Bound, error) {
 	bound, err := providers.Bind(e, s)
 	return wiring.Bound{Models: map[string]agent.ModelBinding{demo.Model: bound}}, err

@@ -19,8 +19,8 @@ type Function struct {
 	Timeout     time.Duration // of an invocation; 0: 30 s
 	InitTimeout time.Duration // from start to the first request for an event; 0: 10 s, as in Lambda
 	MemoryMB    int           // announced only, not enforced; 0: 256
-	Concurrency int           // sandboxes at most, further invocations wait; 0: 10
-	NoFreeze    bool          // let sandboxes run between invocations
+	Concurrency int           // most sandboxes; further invocations wait; 0: 10
+	NoFreeze    bool          // do not freeze sandboxes between invocations
 }
 
 func (f Function) withDefaults() (Function, error) {

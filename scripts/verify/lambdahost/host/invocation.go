@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// FunctionError is the failure of a function, as opposed to one of the host.
+// FunctionError is a failure of a function, as opposed to a failure of the host.
 type FunctionError struct {
-	// Type is what the function reported, or one of Lambda's own:
+	// Type is the type that the function reported, or one of Lambda's types:
 	// "Runtime.ExitError" (the process ended), "Sandbox.Timedout",
-	// "Runtime.NoResponse" (it asked for the next event without responding),
+	// "Runtime.NoResponse" (it requested the next event without a response),
 	// "Runtime.InvalidPrelude", "Function.ResponseSizeTooLarge"; or
 	// "Host.Closed".
 	Type    string `json:"errorType"`
@@ -21,14 +21,14 @@ type FunctionError struct {
 // Error implements error.
 func (e *FunctionError) Error() string { return e.Type + ": " + e.Message }
 
-// Response is a response on its way.
+// Response is a response that the function may still be sending.
 type Response struct {
 	RequestID   string
 	ContentType string   // as the function named it to the Runtime API
 	Prelude     *Prelude // nil unless the function streams an HTTP response
-	// Body is the JSON, or the HTTP body. It ends with io.EOF or, when the response
-	// breaks off, a [*FunctionError]. A function that streams waits for its
-	// reader; closing it throws the rest away.
+	// Body is the JSON, or the HTTP body. It ends with io.EOF or, if the response is
+	// truncated, a [*FunctionError]. A function that streams waits for its reader.
+	// Closing the body discards the rest.
 	Body io.ReadCloser
 }
 

@@ -2,16 +2,16 @@ package host
 
 import "time"
 
-// Report is what Lambda's REPORT line says of an invocation, measured on this
-// machine: a function has as much of the processor as it wants here, where Lambda
-// gives it a share by its memory.
+// Report has the values of Lambda's REPORT line for an invocation, measured on this
+// machine. Here a function can use the whole processor, while Lambda assigns a share
+// that depends on the function's memory.
 type Report struct {
 	Function  string
 	RequestID string
 	// Duration is from the event to the request for the next one.
 	Duration time.Duration
-	// Init is the time from exec to the first request for an event, of the first
-	// invocation of a sandbox; 0 of later ones. Lambda bills it, too.
+	// Init is the time from exec to the first request for an event. It is 0 for all but the
+	// first invocation of a sandbox. Lambda bills it, too.
 	Init time.Duration
 	// CPU is the processor time that the process took in Duration, and MaxMemoryMB the
 	// most memory that it has had so far, in MB of 2^20 bytes, rounded up. Both are 0
