@@ -42,8 +42,8 @@ func main() {
 	}
 }
 
-// since compares packages of the working tree at folder with those of a commit. Patterns that
-// match nothing there are left out.
+// since compares packages of the working tree at folder with those of a commit. It skips
+// patterns that match nothing there.
 func since(folder, commit string, patterns ...string) (report apidiff.Report, err error) {
 	parent, err := os.MkdirTemp("", "apidiff")
 	if err != nil {

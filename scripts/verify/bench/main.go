@@ -92,13 +92,13 @@ func measure(flags ...string) ([]byte, error) {
 	return text, nil
 }
 
-// functionsGC is how seldom functions collect, as functions/kit/internal/cloud says it.
+// functionsGC is the collector's setting in functions, as in functions/kit/internal/cloud.
 const functionsGC = "400"
 
-// percentage is what the collector is told: by the environment, else as in a function.
+// percentage is the collector's setting: from the environment, or else as in a function.
 func percentage() string { return cmp.Or(os.Getenv("GOGC"), functionsGC) }
 
-// report prints the best of each benchmark beside its limit.
+// report prints the best of each benchmark next to its limit.
 func report(out io.Writer, text []byte) error {
 	all, err := parse(text)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // contender is a program that runs runs of two steps for one client or several, each run
-// on a thread of its own in a file that is synced.
+// on a separate thread in a file that is synced.
 type contender struct {
 	name string
 	args func(clients int) []string // of its program, the first one
@@ -29,10 +29,10 @@ const rounds = 3
 // raceClients are how many clients there are at a time.
 var raceClients = []int{1, 16}
 
-// race runs the local host, the runtime in a process of its own, and adk-go with SQLite in
-// turn, and prints the best round of each. A client of the local host speaks HTTP; the other
-// two are called in their processes. Syncs are counted by each program itself: bbolt's
-// transactions times two, and SQLite's transactions that write.
+// race runs in turn the local host, the runtime in a separate process, and adk-go with
+// SQLite, and prints the best round of each. A client of the local host uses HTTP; the other
+// two are called in their processes. Each program counts its own syncs: bbolt's transactions
+// times two, and SQLite's transactions that write.
 func race(out io.Writer, folder string) error {
 	var all []contender
 	for _, c := range []struct{ name, folder, bench string }{

@@ -15,7 +15,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/stores/dynamo/tables"
 )
 
-// What scratch makes is called so, that one invocation finds what the one before left.
+// The names of what scratch makes, so that one execution finds the tables of the previous one.
 const (
 	scratchTable  = "reveille-scratch-threads"
 	scratchConfig = "reveille-scratch-config"

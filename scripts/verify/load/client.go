@@ -19,7 +19,7 @@ type client struct {
 	http *http.Client
 }
 
-// newClient keeps every connection: a stream has one of its own.
+// newClient keeps every connection: each stream has its own.
 func newClient(url string) *client {
 	return &client{url: url, http: &http.Client{Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64}}}
 }
@@ -91,7 +91,7 @@ func (c *client) metrics(ctx context.Context) (m metrics, err error) {
 	return m, nil
 }
 
-// until asks for the metrics until they say so.
+// until polls the metrics until the condition so holds.
 func (c *client) until(ctx context.Context, within time.Duration, so func(metrics) bool) (metrics, error) {
 	for deadline := time.Now().Add(within); ; {
 		m, err := c.metrics(ctx)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// followed is what idle followers came to.
+// followed has the figures of idle followers.
 type followed struct {
 	errs      []error // of each
 	processor float64 // seconds of processors that the host has used
@@ -23,8 +23,7 @@ const (
 	openTime = time.Minute // for all followers to be there
 )
 
-// follow opens the followers, each of a run of its own, and watches the host while
-// nothing happens.
+// follow opens the followers, each of a separate run, and measures the idle host.
 func (c *client) follow(ctx context.Context, followers int, watch time.Duration) (*followed, error) {
 	runs, err := c.later(ctx, followers)
 	if err != nil {
@@ -67,7 +66,7 @@ func (f *followed) watch(ctx context.Context, c *client, followers int, watch ti
 	return nil
 }
 
-// later makes runs that are not due for an hour, each on a thread of its own, and returns
+// later makes runs that are not due for an hour, each on a separate thread, and returns
 // their ids.
 func (c *client) later(ctx context.Context, n int) ([]string, error) {
 	runs, errs := make([]string, n), make([]error, n)
@@ -97,8 +96,8 @@ func (c *client) oneLater(ctx context.Context, i int) (string, error) {
 	return runID(text)
 }
 
-// oneFollower reads the stream of a run until it is told to leave. A stream that ends
-// before is an error.
+// oneFollower reads the stream of a run until its context ends. A stream that ends earlier
+// is an error.
 func (c *client) oneFollower(ctx context.Context, run string) error {
 	response, err := c.send(ctx, http.StatusOK, http.MethodGet, "/v1/runs/"+run+"/events/stream", "")
 	if err == nil {

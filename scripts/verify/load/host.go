@@ -23,7 +23,7 @@ type host struct {
 // startTime bounds the start of the host.
 const startTime = 15 * time.Second
 
-// startHost starts the host and waits until it says where it listens.
+// startHost starts the host and waits until it logs its address.
 func startHost(ctx context.Context, binary, folder string) (*host, error) {
 	h := &host{log: filepath.Join(folder, "log")}
 	log, err := os.Create(h.log)
@@ -51,7 +51,7 @@ func startHost(ctx context.Context, binary, folder string) (*host, error) {
 	return nil, errors.Join(fmt.Errorf("the host did not start:\n%s", text), h.stop())
 }
 
-// stop ends the host, and returns what it has logged that wants a look.
+// stop ends the host, and returns an error with the first error in its log.
 func (h *host) stop() error {
 	_ = h.command.Process.Signal(syscall.SIGTERM) // it may have ended by itself
 	err := h.command.Wait()

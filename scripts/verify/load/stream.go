@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// streamed is what many streams at once came to.
+// streamed has the figures of many concurrent streams.
 type streamed struct {
 	words   int
 	streams []oneStream
@@ -20,7 +20,7 @@ type streamed struct {
 	took    time.Duration // all of them
 }
 
-// oneStream is what a stream came to.
+// oneStream has the figures of a stream.
 type oneStream struct {
 	first  time.Duration   // until its first byte
 	delays []time.Duration // of its deltas
@@ -121,7 +121,7 @@ func (s *streamed) err() error {
 	return failures("streams", len(s.streams), func(i int) error { return s.streams[i].err })
 }
 
-// failures says how many of all have failed, and why the first one did.
+// failures returns an error with the number of failures and the first of them.
 func failures(what string, all int, of func(int) error) error {
 	var first error
 	n := 0

@@ -148,8 +148,8 @@ func made(file string) bool {
 	return strings.Contains(file, "/testdata/") || strings.Contains(file, "/dist/")
 }
 
-// lines are all lines of all files of a commit, as plain makes them. That a line
-// stands in another file is enough: files are split and renamed.
+// lines returns all lines of all files of a commit, in the form of plain. A line may be in
+// another file, since files are split and renamed.
 func (h history) lines(commit string) (map[string]bool, error) {
 	content, err := h.git("grep", "-h", "-I", "-e", "", commit)
 	if err != nil {

@@ -19,7 +19,7 @@ type options struct {
 	packages    []string
 	narrow      bool // packages are not the usual ones: no other's named mutants are run
 	suites      map[string][]suite
-	equivalent  string // the file of mutants that cannot be told from the program
+	equivalent  string // the file of mutants that behave as the program does
 	named       string // the file of mutants made by hand
 	count       int
 	seed        uint64

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// makeNamed makes the mutants of named.txt, whose operator is a name that says
-// what goes wrong. stale are those whose line is not there, or there twice, or
-// that do not compile.
+// makeNamed makes the mutants of named.txt, whose operator is a name that describes the
+// error. stale are those whose line is missing or occurs twice, or that do not compile.
 func makeNamed(entries map[identity]string, units []*unit) (named []*mutant, stale []identity) {
 	for id := range entries {
 		found := false

@@ -18,9 +18,9 @@ const (
 	opOperand  = "operand"  // x && y, x + y: x or y alone
 	opInteger  = "integer"  // n+1 and n-1 for n
 	opBool     = "bool"     // true for false
-	opDrop     = "drop"     // an assignment, a call, an early return is left out
-	opCase     = "case"     // a case, or one of its values, is left out
-	opField    = "field"    // a field of a struct literal is left out
+	opDrop     = "drop"     // an assignment, a call, an early return is omitted
+	opCase     = "case"     // a case, or one of its values, is omitted
+	opField    = "field"    // a field of a struct literal is omitted
 )
 
 // quiet are functions whose calls tell people or tests what happens and change
@@ -59,7 +59,7 @@ func (w *walker) visit(n ast.Node, stack []ast.Node) bool {
 		parent = stack[len(stack)-1]
 	}
 	if call, ok := parent.(*ast.CallExpr); ok && w.isRoom(call, n) {
-		return false // it only says how much room to make
+		return false // it is only a capacity
 	}
 	switch n := n.(type) {
 	case *ast.CallExpr:
@@ -156,7 +156,7 @@ func (w *walker) binary(n *ast.BinaryExpr) {
 		for _, x := range []ast.Expr{n.X, n.Y} {
 			w.condition(x)
 			if inner, ok := x.(*ast.BinaryExpr); ok && inner.Op == n.Op {
-				continue // its own operands are left out one by one
+				continue // its own operands are omitted one by one
 			}
 			w.add(opOperand, x.Pos(), x.End(), "("+w.text(x)+neutral)
 		}
@@ -169,8 +169,8 @@ func (w *walker) binary(n *ast.BinaryExpr) {
 	}
 }
 
-// condition negates an expression that decides something. Comparisons and
-// logical expressions are left to binary.
+// condition negates an expression that decides something. Comparisons and logical
+// expressions belong to binary.
 func (w *walker) condition(x ast.Expr) {
 	if x == nil {
 		return
@@ -248,8 +248,8 @@ func (w *walker) statement(s ast.Stmt, parent ast.Node) {
 	w.add(opDrop, s.Pos(), s.End(), "if false { "+w.text(s)+" }")
 }
 
-// cases leaves out the cases of a switch. conditions says that they are
-// conditions, which can stay without effect.
+// cases omits the cases of a switch. conditions states that they are conditions, which
+// can remain without effect.
 func (w *walker) cases(body *ast.BlockStmt, conditions bool) {
 	for _, s := range body.List {
 		clause := s.(*ast.CaseClause)

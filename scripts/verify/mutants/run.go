@@ -130,8 +130,8 @@ func missing(packages []string, all []*mutant, reasons map[identity]string) (gon
 	return gone
 }
 
-// choose draws the sample of mutants that compile, beside those with a name.
-// left counts those that do not compile and were passed over.
+// choose draws the sample of mutants that compile, in addition to those with a name.
+// left counts those that do not compile and were skipped.
 func choose(o options, all []*mutant, reasons map[identity]string) (chosen []*mutant, left int) {
 	slices.SortFunc(all, func(a, b *mutant) int { return cmp.Compare(a.rank(o.seed), b.rank(o.seed)) })
 	drawn := 0

@@ -37,7 +37,7 @@ type result struct {
 // runner builds and runs tests. It is safe for concurrent use after baseline.
 type runner struct {
 	root     string
-	scratch  string // a folder of its own, with one more for each mutant
+	scratch  string // a separate folder, with one more for each mutant
 	suites   map[string][]suite
 	patience time.Duration
 	took     map[suite]time.Duration // without a mutant
@@ -48,12 +48,12 @@ type runner struct {
 // must not take the machine along.
 const memory = 4 << 20
 
-// limit is when a test counts as hung. It is generous, since the machine may do
-// other work beside it.
+// limit is the time after which a test counts as hung. It is generous, since the machine
+// may do other work at the same time.
 func (r *runner) limit(s suite) time.Duration { return r.patience + 5*r.took[s] }
 
-// baseline runs every suite without a mutant: all must pass. Suites whose
-// package does not exist are left out and returned.
+// baseline runs every suite without a mutant: all must pass. It skips suites whose package
+// does not exist, and returns them.
 func (r *runner) baseline(ctx context.Context, units []*unit) (missing []string, err error) {
 	for _, u := range units {
 		var here []suite

@@ -37,8 +37,8 @@ var defaultSuites = map[string][]suite{
 
 	"core/host": {{name: "core/host"}, {name: "core/internal/sim"}},
 
-	// What a step is made of is held by its own tests alone: they are quick, and
-	// a rule that only a whole run shows is found too late.
+	// The parts of a step run only their own tests: these are quick, and a rule
+	// that only a whole run shows is found too late.
 	"core/state":                   {{name: "core/state"}, {name: "core/store/memory"}}, // it has profiles in memory, too
 	"core/state/lattice":           {{name: "core/state/lattice"}},
 	"core/secret":                  {{name: "core/secret"}},

@@ -48,8 +48,8 @@ func main() {
 }
 
 // compare runs the simulators of a commit and of the working tree, and prints each world
-// in which they differ. What another branch has since changed does not count: of one that
-// is no ancestor of HEAD the newest common commit is meant.
+// in which they differ. Later changes of another branch do not count: for a commit that is
+// not an ancestor of HEAD, the newest common commit is used.
 func compare(commit string, options []string) (same bool, err error) {
 	scratch, err := os.MkdirTemp("", "simsame")
 	if err != nil {

@@ -18,8 +18,8 @@ type strike struct {
 	// Aim: a round of tools is short, and a kill in it is what can make a stored
 	// result run again.
 	Aim time.Duration
-	// Leave says that the clients close their streams on SIGTERM, so that the
-	// host stops at once and gives back what it was doing.
+	// Leave makes the clients close their streams on SIGTERM, so that the host stops
+	// immediately and releases its work.
 	Leave bool
 }
 

@@ -101,10 +101,10 @@ func (r record) how() string {
 	return r.Termination.Type
 }
 
-// dropped reports whether somebody ended the run before its model did.
+// dropped reports whether a client ended the run before its model did.
 func (r record) dropped() bool { return r.how() == "cancelled" || r.how() == "superseded" }
 
-// view is a thread that has come to rest, as everybody sees it.
+// view is an idle thread, as all clients see it.
 type view struct {
 	*ledger
 	Messages []message
@@ -147,7 +147,7 @@ func sortedRuns(runs map[string]record) []string {
 	return ids
 }
 
-// places says where in the log each user message stands.
+// places returns the places of each user message in the log.
 func (v *view) places() map[string][]int {
 	at := map[string][]int{}
 	for i, m := range v.Messages {
@@ -245,9 +245,9 @@ func (v *view) checkOrder() {
 	}
 }
 
-// movedOn reports whether a waiting run took the input in place of a decision, and failed
-// over it: it is the next run's then, before all that is queued. Whose client heard of that
-// run alone does not know it; the log does.
+// movedOn reports whether a waiting run read the input instead of a decision, and failed
+// because of it. The input then belongs to the next run, before all queued ones. A client
+// that knows only the first run does not see that; the log does.
 func (v *view) movedOn(in *input) bool {
 	at := v.places()
 	return slices.ContainsFunc(in.Messages, func(m said) bool {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// checkTurns reads the log as the scripted model does: each of its turns must be
-// what the model says to what stands before it, and each call must have its one
-// result before anything else is said.
+// checkTurns reads the log as the scripted model does: each of its turns must be the
+// model's response to the messages before it, and each call must have its one result
+// before the next message.
 func (v *view) checkTurns() {
 	var user string
 	var called, denied bool
@@ -83,7 +83,7 @@ func (v *view) checkResult(m message, want string) {
 // deadLetter is how many lost claims end a run.
 const deadLetter = 5
 
-// checkEnd wants a run to have ended, and for a reason that somebody gave.
+// checkEnd requires that a run has ended, and for a reason that a client gave.
 func (v *view) checkEnd(run string) {
 	r := v.Runs[run]
 	var last message
@@ -241,9 +241,9 @@ func (v *view) checkStream(s *shown) {
 	}
 }
 
-// steeredFailing reports whether input that the model refuses was steered to a
-// run before it ended. The step that fails over it does not count as having
-// read it: it goes on as the next run.
+// steeredFailing reports whether input that the model refuses was steered to a run
+// before it ended. The step that fails because of it does not count as its reader: the
+// input continues as the next run.
 func (v *view) steeredFailing(before time.Time) bool {
 	return slices.ContainsFunc(v.inputs, func(in *input) bool {
 		return (v.steered(in) || v.movedOn(in)) && slices.ContainsFunc(in.Messages, func(m said) bool { return m.Text == failing }) && in.Sent.Before(before.Add(time.Second))

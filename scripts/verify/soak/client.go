@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// requestTime bounds a request that is no stream.
+// requestTime bounds a request that is not a stream.
 const requestTime = 15 * time.Second
 
-// client speaks HTTP with the host. Each request has a connection of its own,
-// so that none is lost with another's.
+// client sends HTTP requests to the host. Each request has a separate connection, so that
+// none is lost with another's.
 type client struct {
 	http http.Client
 	host *host
@@ -30,7 +30,7 @@ func newClient(h *host) *client {
 	return &client{host: h, http: http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
 }
 
-// request is what is sent, the same bytes at every try.
+// request has the bytes to send, the same at every attempt.
 type request struct {
 	method, path, body string
 	key                string // Idempotency-Key
@@ -68,7 +68,7 @@ type reply struct {
 // code is the stable name of a refusal.
 func (a reply) code() string {
 	var p struct{ Code string }
-	_ = json.Unmarshal(a.body, &p) // what is no JSON has no code
+	_ = json.Unmarshal(a.body, &p) // a body that is not JSON has no code
 	return p.Code
 }
 

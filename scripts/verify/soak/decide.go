@@ -23,13 +23,13 @@ type verdict struct {
 func (s *session) look() {
 	select {
 	case s.asked <- struct{}{}:
-	default: // it has not looked since it was told last
+	default: // it has not read the list since its last notification
 	}
 }
 
-// approver is the person who decides what the thread's runs wait for, as long as the
-// thread is in use. It looks when something was asked that can make a run wait, and until
-// the thread has come to rest.
+// approver is the person who decides the tickets of the thread, as long as the thread is
+// in use. It reads the tickets after each request that can make a run wait, and until the
+// thread is idle.
 func (s *session) approver(ctx context.Context, r *rand.Rand) {
 	for {
 		select {
@@ -85,9 +85,9 @@ func (s *session) decideAll(ctx context.Context, r *rand.Rand) (busy bool) {
 	return true
 }
 
-// decide says one thing about a call until it has a definite response: what was said
-// once is not taken back, and saying it again changes nothing. A call that nobody can
-// decide any more was cancelled, or given up for newer input.
+// decide repeats one decision on a call until it has a definite response. A decision cannot
+// be withdrawn, and its repetition changes nothing. A call that can no longer be decided was
+// cancelled, or superseded by newer input.
 func (s *session) decide(ctx context.Context, r *rand.Rand, run, call, text string) {
 	v := s.deciding(run, text, r.IntN(4) > 0)
 	body := fmt.Sprintf(`{"tool_call_id":%q,"action":"resume","payload":{"approved":%v},"decision_id":%q}`, call, v.Approved, "d."+text)
@@ -95,7 +95,7 @@ func (s *session) decide(ctx context.Context, r *rand.Rand, run, call, text stri
 	if r.IntN(3) == 0 {
 		path = "/v1/threads/" + s.Thread + "/decision"
 	}
-	again := r.IntN(5) == 0 // somebody pressed the button twice
+	again := r.IntN(5) == 0 // a person pressed the button twice
 	for ctx.Err() == nil {
 		a, err := s.client.try(ctx, request{method: http.MethodPost, path: path, body: body})
 		switch {
@@ -138,9 +138,9 @@ func (l *ledger) decided(v *verdict) {
 	v.Done = true
 }
 
-// checkDecision compares the result of a call of danger with what was said about it. A
-// call that was approved has its tool's result, one that was denied has none, and one that
-// nobody decided was given up: by an end of the run, or for newer input.
+// checkDecision compares the result of a call of danger with its decision. An approved call
+// has its tool's result, and a denied one has none. An undecided call was cancelled by an
+// end of the run, or superseded by newer input.
 func (v *view) checkDecision(m message, text string) {
 	said, how := v.verdicts[text], v.Runs[m.Run].how()
 	if !m.Result.IsError {

@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// tryStream sends an input through a door that streams: its first frame is the
-// receipt. The rest is read beside, to the end or until the connection is lost.
+// tryStream sends an input to an endpoint that streams: its first frame is the receipt.
+// The rest is read concurrently, to the end or until the connection is lost.
 func (s *session) tryStream(ctx context.Context, in *input) (done bool) {
 	st, err := s.open(ctx, s.request(in))
 	switch {
@@ -47,7 +47,7 @@ func (s *session) tryStream(ctx context.Context, in *input) (done bool) {
 // fork makes a source of randomness for a reader.
 func (s *session) fork() *rand.Rand { return rand.New(rand.NewPCG(s.r.Uint64(), 1)) }
 
-// take gives a frame to what is shown; false when the stream is over.
+// take adds a frame to the received ones; false if the stream is over.
 func (s *session) take(got *shown, f frame) bool {
 	accept := got.event
 	if got.Chat {
@@ -101,7 +101,7 @@ func (s *session) resume(ctx context.Context, got *shown, r *rand.Rand) {
 	}
 }
 
-// watch reads a run's stream from its beginning, beside everything else.
+// watch reads a run's stream from its start, concurrently with all other work.
 func (s *session) watch(ctx context.Context, run string) {
 	got := s.ledger.follow(&shown{Run: run})
 	own := s.fork()

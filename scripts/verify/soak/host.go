@@ -132,7 +132,7 @@ func (h *host) end(ctx context.Context, s strike) error {
 			h.leaving()
 		}
 		if s.Kill {
-			_ = pause(ctx, s.Grace) // the kill comes all the same
+			_ = pause(ctx, s.Grace) // the kill follows anyway
 		}
 	}
 	if s.Aim > 0 {
@@ -201,8 +201,8 @@ func (h *host) over(s strike) error {
 	return nil
 }
 
-// collect reads which tools were executed in the current life. It is called
-// before each next one, and whenever somebody wants to know.
+// collect reads the executions of tools in the current life of the host. It is called
+// before each next life, and on demand.
 func (h *host) collect() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// door is the route through which an input comes.
+// door is the route of an input.
 type door string
 
 const (
@@ -27,14 +27,14 @@ const (
 // said is one user message of an input.
 type said struct{ ID, Text string }
 
-// input is one submission and what the client was told about it.
+// input is one submission, with the responses that the client received.
 type input struct {
 	Key      string // its Idempotency-Key; for a chat, the id of its last message
 	Door     door
 	Mode     string
 	Messages []said
 	Sent     time.Time // first try
-	Doubted  bool      // a try may be under way that nobody waits for: no refusal is final
+	Doubted  bool      // an abandoned attempt may still be running: no refusal is final
 	Acked    bool
 	Refused  string   // the code of a definite refusal
 	Runs     []string // the run of each receipt, without repetitions
@@ -50,7 +50,7 @@ func (l *ledger) steered(in *input) bool {
 	}
 	for _, other := range l.inputs {
 		if other == in {
-			return false // an input opens its run, and those behind it join
+			return false // an input opens its run, and later ones join it
 		}
 		if len(in.Runs) > 0 && len(other.Runs) > 0 && other.Runs[0] == in.Runs[0] {
 			return true
@@ -61,12 +61,12 @@ func (l *ledger) steered(in *input) bool {
 
 // cancellation is a cancel that was sent, answered or not.
 type cancellation struct {
-	Run  string // empty: whatever runs on the thread
+	Run  string // empty: the current run of the thread
 	Sent time.Time
 	Done bool // it was acknowledged
 }
 
-// ledger is what the clients of one thread did and were told.
+// ledger has the requests and responses of the clients of one thread.
 type ledger struct {
 	Thread string
 

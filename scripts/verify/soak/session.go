@@ -49,8 +49,8 @@ func (s *session) act(ctx context.Context) {
 	}
 }
 
-// occupy gives the thread something to do for the next moments, with more
-// behind it at times, so that modes and cancels meet a busy thread.
+// occupy gives the thread work for the next moments, at times with more queued work, so
+// that modes and cancels meet a busy thread.
 func (s *session) occupy(ctx context.Context) {
 	for range 1 + s.r.IntN(2) {
 		s.serial++
@@ -114,7 +114,7 @@ func (s *session) text(id string) string {
 	return "hello " + id
 }
 
-// request is the bytes of an input, the same at every try.
+// request returns the bytes of an input, the same at every attempt.
 func (s *session) request(in *input) request {
 	type part struct {
 		Type string `json:"type"`
@@ -200,8 +200,8 @@ func (s *session) repeat(ctx context.Context, in *input) {
 	}
 }
 
-// try sends an input once; done is false when there was no definite response. The
-// response to a try that is not judged matters only when it is a receipt.
+// try sends an input once; done is false if there was no definite response. The response
+// to an attempt that is not judged matters only if it is a receipt.
 func (s *session) try(ctx context.Context, in *input, judge bool) (done bool) {
 	if in.Door != doorMessages {
 		return s.tryStream(ctx, in)
@@ -245,7 +245,7 @@ func (s *session) refused(in *input, a reply) bool {
 	}
 	s.tally.refused.Add(1)
 	if in.Doubted {
-		return false // another try may still be under way and be accepted
+		return false // another attempt may still be running and be accepted
 	}
 	s.note("%s %s %s: refused, %s", in.Door, in.Mode, in.Key, code)
 	if code == "busy" && s.r.IntN(2) == 0 {
@@ -256,8 +256,8 @@ func (s *session) refused(in *input, a reply) bool {
 	return true
 }
 
-// cancel ends a run, or whatever runs, once somebody says that it did or that
-// there is nothing to end.
+// cancel ends a run, or the current run. It repeats the request until a response confirms
+// the end, or that there is no run to end.
 func (s *session) cancel(ctx context.Context, run string) {
 	path := "/v1/threads/" + s.Thread + "/cancel"
 	if run != "" {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// tally counts what was done, for the summary.
+// tally counts the work, for the summary.
 type tally struct {
 	threads, runs, inputs, repeated, refused, cancels, decisions, streams, resumed, dead atomic.Int64
 	modes                                                                                [4]atomic.Int64 // as modeNames
@@ -27,7 +27,8 @@ func (t *tally) accepted(in *input) {
 	}
 }
 
-// missing names what was never done, so that no go passes by doing little.
+// missing names the kinds of work that were never done, so that no execution passes with
+// too little work.
 func (t *tally) missing() (names []string) {
 	for i, name := range modeNames {
 		if t.modes[i].Load() == 0 {
@@ -106,8 +107,8 @@ func (s *soak) fail(err error) {
 // judged and the next one begins.
 const inputsPerThread = 24
 
-// restTime is how long a thread may go on after the last strike: what lost two
-// claims to signals goes on alone, one run after the other.
+// restTime is how long a thread may continue after the last strike: runs that lost two
+// claims to signals continue alone, one after the other.
 const restTime = 60 * time.Second
 
 // lane uses one thread after the other.
@@ -130,7 +131,7 @@ func (s *soak) lane(ctx context.Context, number int) {
 	}
 }
 
-// judge waits for a thread to come to rest and verifies it.
+// judge waits until a thread is idle and verifies it.
 func (s *soak) judge(ctx context.Context, one *session, over context.CancelFunc) {
 	rested := one.rest(ctx, s.calm, restTime)
 	over()
@@ -190,7 +191,7 @@ func (s *session) drain(ctx context.Context) {
 	}
 }
 
-// summary prints what was done and found.
+// summary prints the work and the violations.
 func (s *soak) summary(took time.Duration) {
 	counts := map[kind]int{}
 	for _, v := range s.found {

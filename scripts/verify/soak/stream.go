@@ -148,7 +148,7 @@ func (s *shown) event(f frame, life int) error {
 	case "step_end":
 		s.at(e.Step).Closed = true
 	case "run_finish":
-		s.Ended, s.How = e.Termination.Type != "suspended", e.Termination.Type // a run that waits goes on
+		s.Ended, s.How = e.Termination.Type != "suspended", e.Termination.Type // a run that waits continues
 	}
 	return nil
 }

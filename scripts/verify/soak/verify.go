@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// gather reads a thread as it stands.
+// gather reads the current thread.
 func (s *session) gather(ctx context.Context) (*view, error) {
 	v := &view{ledger: s.ledger, Runs: map[string]record{}, Kills: s.host.killsBetween, Executed: s.host.executed}
 	if err := s.log(ctx, v); err != nil {
@@ -75,7 +75,7 @@ func (s *session) log(ctx context.Context, v *view) error {
 // looks at rest: a run that is closing is shown as done before its last write.
 const patience = 10 * time.Second
 
-// verify judges a thread at rest. What is wrong must stay wrong.
+// verify judges an idle thread. A violation must be permanent.
 func (s *session) verify(ctx context.Context) (*view, []violation, error) {
 	for deadline := time.Now().Add(patience); ; {
 		v, err := s.gather(ctx)
@@ -92,8 +92,8 @@ func (s *session) verify(ctx context.Context) (*view, []violation, error) {
 	}
 }
 
-// settled asks what became of steered input that is in no log: the run that took
-// it over may be one of which no client was told. It is false when there is news.
+// settled requests the outcome of steered input that is in no log: the run that took it
+// over may be unknown to all clients. It is false if there is news.
 func (s *session) settled(ctx context.Context, v *view) bool {
 	at := v.places()
 	news := false

@@ -49,7 +49,7 @@ func Read(text []byte, o Options) (*Stack, error) {
 		Resources  map[string]resource
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber() // which prints as it stands in the template
+	decoder.UseNumber() // which prints as in the template
 	if err := decoder.Decode(&template); err != nil {
 		return nil, fmt.Errorf("stack: %w", err)
 	}

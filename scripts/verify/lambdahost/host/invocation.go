@@ -38,8 +38,8 @@ type invocation struct {
 	payload []byte
 
 	mu        sync.Mutex
-	claimed   bool          // somebody is responding; the first one counts
-	abandoned bool          // nobody wants the response
+	claimed   bool          // a response has started; the first one counts
+	abandoned bool          // no caller needs the response
 	responded chan struct{} // closed when response or err is set
 	response  *Response
 	err       error
@@ -66,7 +66,7 @@ func (i *invocation) claim() bool {
 	return true
 }
 
-// respond must be called at most once, by whoever has claimed.
+// respond must be called at most once, by the caller that has claimed.
 func (i *invocation) respond(r *Response, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -80,7 +80,7 @@ func (i *invocation) respond(r *Response, err error) {
 	close(i.responded)
 }
 
-// fail responds with an error unless somebody is already responding.
+// fail responds with an error unless a response has already started.
 func (i *invocation) fail(err error) {
 	if i.claim() {
 		i.respond(nil, err)

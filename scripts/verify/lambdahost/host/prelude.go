@@ -25,8 +25,8 @@ var errPrelude = errors.New("malformed prelude")
 // preludeEnd are the 8 bytes between the metadata and the body.
 var preludeEnd = make([]byte, 8)
 
-// readPrelude returns an error that wraps errPrelude for what is none, and the
-// reader's error when it breaks off.
+// readPrelude returns an error that wraps errPrelude if the bytes are not a prelude, and
+// the reader's error if the stream is truncated.
 func readPrelude(r *bufio.Reader) (*Prelude, error) {
 	var head []byte
 	for !bytes.HasSuffix(head, preludeEnd) {

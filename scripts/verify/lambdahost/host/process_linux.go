@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownGroup puts a sandbox into a process group of its own: the terminal's
-// interrupt does not reach it, and if the host is killed, the kernel ends its
-// frozen sandboxes (an orphaned group with a stopped member is sent SIGHUP).
+// ownGroup puts a sandbox into its own process group: the terminal's interrupt does not
+// reach it, and if the host is killed, the kernel ends its frozen sandboxes (it sends
+// SIGHUP to an orphaned group with a stopped member).
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 func killGroup(pid int) { _ = unix.Kill(-pid, unix.SIGKILL) }
@@ -24,7 +24,7 @@ func freeze(pid int) {
 		return
 	}
 	for {
-		// WNOWAIT leaves the state for whoever waits for the process's end.
+		// WNOWAIT keeps the state for the function that waits for the process's end.
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WSTOPPED|unix.WNOWAIT, nil)
 		if err != unix.EINTR {
 			return
@@ -34,7 +34,7 @@ func freeze(pid int) {
 
 func thaw(pid int) { _ = unix.Kill(pid, unix.SIGCONT) }
 
-// usageOf reads what the kernel counts of a process. What it cannot read is 0.
+// usageOf reads the kernel's counters of a process. A counter that it cannot read is 0.
 func usageOf(pid int) usage {
 	u := usage{at: time.Now()}
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid)) // the pattern is well-formed

@@ -94,8 +94,8 @@ func (s *sandbox) handleResponse(w http.ResponseWriter, r *http.Request) {
 	accept(w)
 }
 
-// streamResponse passes an HTTP response on as it comes. When nobody reads, it
-// goes on reading: a function does not notice that its client is gone.
+// streamResponse forwards an HTTP response piece by piece. Without a reader, it continues
+// to read: a function does not detect that its client has disconnected.
 func (s *sandbox) streamResponse(inv *invocation, contentType string, r *http.Request) {
 	body := bufio.NewReaderSize(r.Body, 32<<10)
 	prelude, err := readPrelude(body)
@@ -125,7 +125,7 @@ func (s *sandbox) streamResponse(inv *invocation, contentType string, r *http.Re
 	_ = writer.Close()
 }
 
-// tolerant goes on when its reader is gone.
+// tolerant continues without its reader.
 type tolerant struct{ w io.Writer }
 
 func (t tolerant) Write(p []byte) (int, error) {

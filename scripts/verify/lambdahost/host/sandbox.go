@@ -114,8 +114,8 @@ func (s *sandbox) killLocked(cause *FunctionError) {
 	}
 }
 
-// arrived is called when the process asks for an event: it is ready, and done
-// with what it had.
+// arrived is called when the process requests an event: it is ready, and has finished its
+// previous invocation.
 func (s *sandbox) arrived() {
 	s.mu.Lock()
 	inv := s.current

@@ -53,7 +53,7 @@ func said(text string) api.Submission {
 	return api.Submission{AgentId: new("demo"), Messages: &[]api.InputMessage{{Role: api.InputMessageRoleUser, Content: content}}}
 }
 
-// run says something, and prints what the run comes to.
+// run sends a message, and prints the outcome of the run.
 func run(ctx context.Context, c *api.ClientWithResponses, text string) (*api.Run, error) {
 	got, err := c.PostMessagesWithResponse(ctx, thread, nil, said(text))
 	if err != nil {
