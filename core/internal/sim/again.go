@@ -84,7 +84,7 @@ func (pe *people) goOn(g *goingOn, again int) {
 		}
 		r, err := ask(ctx, th.client(), g.run)
 		if pe.w.config.Trace != nil {
-			pe.w.config.Trace("%s: go on with run %s, anew %t, gives %+v, %v", h.name, g.run, g.anew, r, err)
+			pe.w.config.Trace("%s: continue run %s, from the start %t: %+v, %v", h.name, g.run, g.anew, r, err)
 		}
 		over := err == nil || refused(err) || forever(err) || core.CodeOf(err) == core.CodeConflict
 		if err == nil {
@@ -107,9 +107,9 @@ func (g *goingOn) checkReceipt(made int, r mailbox.Receipt) {
 	i := slices.IndexFunc(g.made[first:], func(in *input) bool { return in.run == r.RunID && in.id == r.DispatchID })
 	switch {
 	case i < 0:
-		g.th.fail("a client is told that run %s goes on as run %s, which no head ever had", g.run, r.RunID)
+		g.th.fail("run %s: a client receives run %s as its continuation, which no head ever had", g.run, r.RunID)
 	case first+i < made && !r.Duplicate:
-		g.th.fail("a client is told that run %s goes on as run %s for the first time, which was there before", g.run, r.RunID)
+		g.th.fail("run %s: a client receives run %s as a new continuation, although it existed before", g.run, r.RunID)
 	}
 }
 
@@ -123,17 +123,17 @@ func (g *goingOn) checkRefused(made int, before *thread.Head, err error) {
 		return
 	}
 	if errors.Is(err, store.ErrConflict) {
-		th.fail("run %s cannot be gone on with, since somebody has tried before: %v", g.run, err)
+		th.fail("run %s cannot be continued because of an earlier attempt: %v", g.run, err)
 	}
 	if made > 0 && !g.unopened(g.made[made-1]) {
-		th.fail("run %s goes on as run %s, and who asks for it again is refused: %v", g.run, g.made[made-1].run, err)
+		th.fail("run %s continues as run %s, and a repeated request for it is refused: %v", g.run, g.made[made-1].run, err)
 	}
 	due := func(d thread.Dispatch) bool { return d.AvailableAt <= th.w.millis()+skew }
 	if before.Version != h.Version || h.Open() || len(h.Pending) > 0 || slices.ContainsFunc(h.Delayed, due) {
 		return
 	}
 	if g.anew || th.runs.chained(g.run, th.logged.entries[h.Seq-1].Run) && !th.runs.overtaken(g.run) {
-		th.fail("run %s ended with an error and nothing has come since, and going on with it is refused: %v", g.run, err)
+		th.fail("run %s ended with an error, nothing followed, and its continuation is refused: %v", g.run, err)
 	}
 }
 
@@ -178,17 +178,17 @@ func (g *goingOn) noteRun(d thread.Dispatch) {
 	th := g.th
 	w := th.w
 	if n := len(g.made); n > 0 && (g.anew || !g.unopened(g.made[n-1])) {
-		th.fail("run %s goes on as run %s, and as run %s", g.run, g.made[n-1].run, d.Run)
+		th.fail("run %s continues as run %s, and as run %s", g.run, g.made[n-1].run, d.Run)
 	}
 	r, ok := th.p.record(recordname.Input(d.ID, 0))
 	said, err := w.checks.DecodeQueued(r.Payload)
 	record, failed := w.checks.DecodeRun(th.runs.ended[g.run].payload)
 	if !ok || err != nil || failed != nil {
-		th.fail("run %s goes on with input that is unreadable: %t, %v, %v", g.run, ok, err, failed)
+		th.fail("run %s continues with input that is unreadable: %t, %v, %v", g.run, ok, err, failed)
 		return
 	}
 	if said.AgentID != record.AgentID || said.Origin != record.Origin || !bytes.Equal(said.Request, record.Request) || said.Run != d.Run {
-		th.fail("run %s goes on with input %+v, it was %+v", g.run, said, record)
+		th.fail("run %s continues with input %+v, it was %+v", g.run, said, record)
 	}
 	in := &input{agent: said.AgentID, sent: w.now, id: d.ID, run: d.Run}
 	if g.anew {
@@ -221,14 +221,14 @@ func (g *goingOn) checkSame(said *thread.Queued, record *thread.RunRecord) {
 		now = append(now, m.Text())
 	}
 	if !slices.Equal(before, now) {
-		g.th.fail("run %s begins anew with %q, it was told %q", g.run, now, before)
+		g.th.fail("run %s starts again with %q, its input was %q", g.run, now, before)
 	}
 }
 
 // checkTakenUp: a run that continues another starts at that run's end of the log.
 func (ru *runs) checkTakenUp(a, b *thread.Head) {
 	if up := ru.takenUp[b.Run.ID]; up != nil && b.Open() && b.Run.ID != a.Run.ID && !ru.chained(up.of, ru.th.logged.entries[a.Seq-1].Run) {
-		ru.th.fail("run %s goes on with run %s, behind run %s that has come since", b.Run.ID, up.of, ru.th.logged.entries[a.Seq-1].Run)
+		ru.th.fail("run %s continues run %s, after run %s, which is later", b.Run.ID, up.of, ru.th.logged.entries[a.Seq-1].Run)
 	}
 }
 
@@ -247,7 +247,7 @@ func (ru *runs) checkOnward(e *thread.Entry) {
 	}
 	n := ru.th.logged.turnsOf(e.Run, ru.th.logged.entries[:len(ru.th.logged.entries)-1])
 	if want := fmt.Sprintf("%s.%d:", up.begun, n); !strings.HasPrefix(e.Message.Text(), want) {
-		ru.th.fail("run %s goes on with run %s, and says %.60q: want turn %s", e.Run, up.of, e.Message.Text(), want)
+		ru.th.fail("run %s continues run %s with %.60q: want turn %s", e.Run, up.of, e.Message.Text(), want)
 	}
 	if n > 0 {
 		ru.th.w.did(TookUp)

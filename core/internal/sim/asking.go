@@ -33,13 +33,13 @@ func (pe *people) repeat(th *threadState, in *input) {
 		switch {
 		case core.CodeOf(err) == core.CodeDeleted && th.p.head.Deleted:
 		case err != nil && refused(err):
-			th.fail("the request of %s is refused when it is made again: %v", in.name, err)
+			th.fail("the repeated request of %s is refused: %v", in.name, err)
 		case err != nil:
 			return false
 		case r.DispatchID != in.id || !r.Duplicate:
 			th.fail("the request of %s was accepted as %s, and is now %+v", in.name, in.id, r)
 		case read && r.RunID != reader:
-			th.fail("input %s was read by run %s, its client is told %s", in.name, reader, r.RunID)
+			th.fail("run %s read input %s, its client receives run %s", reader, in.name, r.RunID)
 		}
 		return true
 	})
@@ -60,11 +60,11 @@ func (pe *people) ask(th *threadState, in *input) {
 		case err != nil:
 			return false
 		case ended && (r.Status != core.RunDone || r.Termination == nil || r.Termination.Type != final.end):
-			th.fail("run %s ended as %s, a reader is told %s, %+v", run, final.end, r.Status, r.Termination)
+			th.fail("run %s ended as %s, a reader receives %s, %+v", run, final.end, r.Status, r.Termination)
 		case r.Status == core.RunDone && th.runs.goesOn(run):
-			th.fail("run %s goes on, a reader is told that it is done: %+v", run, r.Termination)
+			th.fail("run %s continues, a reader finds it done: %+v", run, r.Termination)
 		case r.Status == core.RunDone && !ended && mailbox.Mode(in.mode) != mailbox.ModeSteer && !th.inputs.endedUnread(in):
-			th.fail("run %s of input %s has not ended, a reader is told %+v", run, in.name, r.Termination)
+			th.fail("run %s of input %s has not ended, a reader receives %+v", run, in.name, r.Termination)
 		}
 		return true
 	})

@@ -83,18 +83,18 @@ const (
 )
 
 var behaviourNames = [behaviours]string{
-	DelayedInput: "a delayed run", DelayedInline: "a run inline beside a delayed one", DelayedStop: "Stop beside a delayed run",
-	DelayedInterrupt: "an interrupt beside a delayed run", DelayedFull: "a ninth delayed run", DelayedFirst: "a due run before queued ones",
+	DelayedInput: "a delayed run", DelayedInline: "an inline run during a delayed one", DelayedStop: "Stop during a delayed run",
+	DelayedInterrupt: "an interrupt during a delayed run", DelayedFull: "a ninth delayed run", DelayedFirst: "a due run before queued ones",
 
-	ChildRefused: "a person's decision on a child's ticket", SpokenBesideChild: "input beside children", SpokenInMixedWait: "input in a mixed wait",
+	ChildRefused: "a person's decision on a child's ticket", SpokenBesideChild: "input during a wait for children", SpokenInMixedWait: "input in a mixed wait",
 
 	ThrottledPart: "a throttled part of a tool",
-	CutOffTool:    "a tool whose outcome nobody knows",
+	CutOffTool:    "a tool with an unknown outcome",
 
-	LineOutOfOrder: "results that are merged in another order than their calls", RefusedInLine: "a change that does not apply behind a sibling's",
+	LineOutOfOrder: "results that are merged in another order than their calls", RefusedInLine: "a change that does not apply after a sibling's",
 
-	BesideProved:  "a run beside a suspect that has stored a result",
-	BesidePatient: "a run beside a suspect after ten seconds",
+	BesideProved:  "a run next to a suspect that has stored a result",
+	BesidePatient: "a run next to a suspect after ten seconds",
 
 	TooLargeTurn: "a turn that is too large", TooLargeResult: "a result that is too large", TooLargeSuspension: "a suspension that is too large",
 	TooLargeRound: "an open round that is too large", TooLargeStep: "a step record that is too large", TooLargeRun: "a run's record that is too large",
@@ -109,23 +109,23 @@ var behaviourNames = [behaviours]string{
 
 	Forked:      "a fork",
 	ForkedInRun: "a fork within a run",
-	ForkedAgain: "a fork that is asked for again",
+	ForkedAgain: "a fork that is requested again",
 	HiddenFork:  "a fork whose lost response is hidden",
 
-	RetractedQueued:  "a queued run that is taken back",
-	RetractedSteered: "steered input that is taken back",
+	RetractedQueued:  "a queued run that is withdrawn",
+	RetractedSteered: "steered input that is withdrawn",
 
-	HeardBackground: "words of a background run heard in another process",
-	HeardStream:     "words of a streamed run heard in another process",
-	HeardInside:     "words heard in the process that works on the run",
-	WrongMark:       "a follow mark that is wrong",
+	HeardBackground: "words of a background run in another process",
+	HeardStream:     "words of a streamed run in another process",
+	HeardInside:     "words in the process that works on the run",
+	WrongMark:       "a wrong follow mark",
 
-	LateClaim:  "a claim that is heard of late",
-	OwnEnd:     "a run that the process at work on it ends",
-	KeptRunEnd: "an end with what RunEnd had changed under an earlier claim",
+	LateClaim:  "a claim whose response is late",
+	OwnEnd:     "a run that its own process ends",
+	KeptRunEnd: "an end with the changes of RunEnd under an earlier claim",
 
-	TookUp:  "a failed run that is taken up behind its turns",
-	Retried: "a dead letter that begins anew",
+	TookUp:  "a failed run that is continued after its turns",
+	Retried: "a dead letter that starts again",
 }
 
 // String returns what happens.

@@ -87,7 +87,7 @@ func (th *threadState) checkWoken(a thread.Head) {
 		return
 	}
 	if wait := w.now - th.runs.closed; wait > 5*time.Second {
-		th.fail("a run that was ended waits %s for somebody to close it", wait)
+		th.fail("an ended run waits %s for a process to close it", wait)
 	}
 }
 
@@ -179,7 +179,7 @@ func (lo *logged) reveal(a, b thread.Head, seq uint64) {
 	}
 	m := entry.Message
 	if lo.turn > 0 && (m == nil || m.Role != core.RoleTool) {
-		lo.th.fail("call %d of the turn at %d has no result: %s stands there", lo.call, lo.turnSeq, r.Payload)
+		lo.th.fail("call %d of the turn at %d has no result: its place has %s", lo.call, lo.turnSeq, r.Payload)
 		lo.turn = 0
 	}
 	switch {
@@ -210,7 +210,7 @@ func (lo *logged) checkRead(a, b thread.Head, m *core.Message) {
 	lo.th.inputs.readBy[m.ID] = m.RunID
 	in := lo.th.inputs.byText[m.ID]
 	if in == nil {
-		lo.th.fail("message %s was read, which nobody has sent here", m.ID)
+		lo.th.fail("message %s was read, which no client has sent here", m.ID)
 		return
 	}
 	for _, at := range []struct {
@@ -230,7 +230,7 @@ func (lo *logged) checkRead(a, b thread.Head, m *core.Message) {
 			return
 		}
 	}
-	lo.th.fail("input %s is read as %q, which no accepted revision says", m.ID, m.Text())
+	lo.th.fail("input %s is read as %q, which no accepted revision has", m.ID, m.Text())
 }
 
 // says reports whether the queued input is the message.
@@ -264,7 +264,7 @@ func (lo *logged) checkResult(e thread.Entry, seq uint64) {
 	turn := lo.entries[lo.turnSeq-1].Message
 	call := turn.ToolCalls[lo.call]
 	if m.ToolResult.CallID != call.ID || seq != lo.turnSeq+1+uint64(lo.call) {
-		lo.th.fail("the result at %d is of call %s, %s stands there", seq, m.ToolResult.CallID, call.ID)
+		lo.th.fail("the result at %d is of call %s, its place belongs to %s", seq, m.ToolResult.CallID, call.ID)
 	}
 	lo.th.calls.checkOutcome(string(call.Arguments), m.ToolResult)
 	lo.th.asks.checkDecided(e, place{lo.turnSeq, lo.call})
@@ -334,7 +334,7 @@ func (ru *runs) checkOpened(a, b *thread.Head) {
 	}
 	const skew = time.Second // of two clocks
 	if ru.th.w.now < in.sent+in.delay-skew {
-		ru.th.fail("input %s opens %s after it was sent, it was to wait for %s", in.name, ru.th.w.now-in.sent, in.delay)
+		ru.th.fail("input %s opens %s after it was sent, its delay is %s", in.name, ru.th.w.now-in.sent, in.delay)
 	}
 	for _, d := range a.Pending {
 		if other := ru.th.inputs.accepted[d.ID]; other != nil && other.delay == 0 && other.mode == in.mode && other.usual() < in.usual() {
@@ -392,31 +392,31 @@ func (ru *runs) checkEnd(a, b thread.Head) {
 	}
 	record, err := w.checks.DecodeRun(r.Payload)
 	if err != nil || record.Status != core.RunDone || record.Termination == nil {
-		ru.th.fail("run %s ended, its record says %s (%v)", run, r.Payload, err)
+		ru.th.fail("run %s ended, its record has %s (%v)", run, r.Payload, err)
 		return
 	}
 	ru.ended[run] = final{r.Payload, record.Dispatch, record.Termination.Type}
 	end := *record.Termination
 	if why := a.Run.Reason.Termination(); a.Run.Status == thread.Closing && why != nil && (end.Type != why.Type || end.Code != why.Code) {
-		ru.th.fail("run %s was ended as %+v, its record says %+v", run, *why, end)
+		ru.th.fail("run %s was ended as %+v, its record has %+v", run, *why, end)
 	}
 	if a.Run.Status == thread.Closing && a.Run.Reason == thread.ReasonOwn && (end.Type == core.TerminationCancelled || end.Type == core.TerminationSuperseded) {
-		ru.th.fail("run %s ended itself, its record says %+v", run, end)
+		ru.th.fail("run %s ended itself, its record has %+v", run, end)
 	}
 	if end.Code == string(core.CodeCorrupt) {
-		ru.th.fail("run %s ends as corrupt, nothing here is: %s", run, end.Detail)
+		ru.th.fail("run %s ends as corrupt, although nothing here is corrupt: %s", run, end.Detail)
 	}
 	if record.Skipped && a.Run.Attempts < 3 {
 		ru.th.fail("RunEnd of run %s is skipped at the closing run's claim %d", run, a.Run.Attempts)
 	}
 	if own := a.Run.Status == thread.Closing && a.Run.Reason == thread.ReasonOwn; own && (record.Ending == nil || record.Ending.Version != a.Closing) {
-		ru.th.fail("run %s closes since version %d, its record says %+v", run, a.Closing, record.Ending)
+		ru.th.fail("run %s closes since version %d, its record has %+v", run, a.Closing, record.Ending)
 	}
 	ru.checkRunEnd(record, end)
 	ru.checkKeptEnd(&a, &record)
 	w.auditor.countForm(&record)
 	if end.Type == core.TerminationNatural && len(b.Pending) > len(a.Pending) {
-		ru.th.fail("run %s ended naturally beside input for it", run)
+		ru.th.fail("run %s ended naturally although it had input", run)
 	}
 	if len(b.Pending) > len(a.Pending) {
 		w.Stats.Clients.Dispatched++
@@ -435,7 +435,7 @@ func (th *threadState) checkPrompt(a thread.Head) {
 	w := th.w
 	ended := a.Run.Status == thread.Closing && (a.Run.Reason == thread.ReasonCancelled || a.Run.Reason == thread.ReasonSuperseded)
 	if took := w.now - th.runs.closed; ended && !w.auditor.disturbed() && w.config.Poison == 0 && !w.config.Programs.Old && took > w.poll()+endsWithin {
-		th.fail("run %s was ended by a person, and is over after %s", a.Run.ID, took)
+		th.fail("run %s was ended by a person, and is final after %s", a.Run.ID, took)
 	}
 }
 
@@ -451,7 +451,7 @@ func (ru *runs) checkRunEnd(record thread.RunRecord, end core.Termination) {
 	}
 	for _, s := range saw {
 		if s.Type != end.Type || s.Code != end.Code {
-			ru.th.fail("RunEnd of run %s saw %+v, the end is %+v", record.ID, s, end)
+			ru.th.fail("RunEnd of run %s received %+v, the end is %+v", record.ID, s, end)
 		}
 	}
 	if lost := ru.lostClosing[record.ID]; len(saw) > 1+lost {

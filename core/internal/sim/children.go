@@ -55,7 +55,7 @@ func (as *asks) delegate(ctx context.Context, name string, call tool.Call, key s
 	w := as.th.w
 	if end, over := call.ChildEnd(); over {
 		if c := w.family.byRun[end.RunID]; c == nil || c.call.Key() != call.Key() {
-			as.th.fail("call %s goes on with the end of run %s, which is not its child", key, end.RunID)
+			as.th.fail("call %s continues with the end of run %s, which is not its child", key, end.RunID)
 		}
 		return tool.NewResult(key + " " + end.Response), true, nil
 	}
@@ -93,20 +93,20 @@ func (sc scripted) childOf(call tool.Call) *child {
 func (as *asks) checkChildTold(k *asked, d thread.DecisionRecord) {
 	var end core.ChildEnd
 	if err := json.Unmarshal(d.Payload, &end); err != nil {
-		as.th.fail("the decision on %s says of no child: %s", k.ticket.Suspension.ID, d.Payload)
+		as.th.fail("the decision on %s names no child: %s", k.ticket.Suspension.ID, d.Payload)
 		return
 	}
 	c := as.th.w.family.byRun[end.RunID]
 	if c == nil || k.ticket.Suspension.ID != end.RunID.String() || c.call.Run != k.run {
-		as.th.fail("the ticket %s of run %s is told of run %s", k.ticket.Suspension.ID, k.run, end.RunID)
+		as.th.fail("the ticket %s of run %s receives the end of run %s", k.ticket.Suspension.ID, k.run, end.RunID)
 		return
 	}
 	if c.told++; c.told > 1 {
-		as.th.fail("the end of child %s is told %d times", end.RunID, c.told)
+		as.th.fail("the end of child %s is delivered %d times", end.RunID, c.told)
 	}
 	final, over := c.th.runs.ended[end.RunID]
 	if !over || end.Termination == nil || end.Termination.Type != final.end {
-		as.th.fail("child %s is said to have ended as %+v, it ended as %q", end.RunID, end.Termination, final.end)
+		as.th.fail("the reported end of child %s is %+v, it ended as %q", end.RunID, end.Termination, final.end)
 	}
 }
 
@@ -128,7 +128,7 @@ func (au *auditor) checkFamily() {
 			}
 		}
 		if missed := au.w.family.missed[p.key.Thread]; untold > missed {
-			au.w.fail(p, "%d ends were never published, %d are said to be missed", untold, missed)
+			au.w.fail(p, "%d ends were never published, %d are reported as missed", untold, missed)
 		}
 	}
 }
@@ -152,7 +152,7 @@ func (p publisher) Publish(ctx context.Context, a mailbox.Announcement) error {
 		f.missed[a.ThreadID] += a.Missed
 	}
 	if f.announced[a.ID] > 1 && w.innocent() {
-		w.violate("%s is published again, and nothing has failed", a.ID)
+		w.violate("%s is published again, although nothing has failed", a.ID)
 	}
 	th := w.storage.byKey[core.ThreadKey{Tenant: a.Tenant, Thread: a.ThreadID}].state
 	switch final, over := th.runs.ended[a.RunID]; {
@@ -161,7 +161,7 @@ func (p publisher) Publish(ctx context.Context, a mailbox.Announcement) error {
 	case a.Type == mailbox.RunEnded:
 		f.ends[a.RunID]++
 	case a.Type == mailbox.RunWaiting && !w.config.People.Asks:
-		th.fail("run %s is said to wait for people, of whom there are none", a.RunID)
+		th.fail("run %s is reported to wait for people, but the world has none who decide", a.RunID)
 	}
 	if faulty && w.random.chance(0.1) {
 		return store.ErrThrottled

@@ -60,6 +60,6 @@ func (h *host) heard(t *task, th *threadState, next *thread.Head, claims bool) {
 // confirms the claim.
 func (ru *runs) checkHeard(h *host) {
 	if c := ru.th.w.current().holding(ru.th); c != nil && c.late {
-		ru.th.fail("%s asks a model under fence %d, of which it has heard when the lease was over", h.name, c.fence)
+		ru.th.fail("%s calls a model under fence %d, although it received the claim after the lease", h.name, c.fence)
 	}
 }

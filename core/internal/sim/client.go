@@ -241,7 +241,7 @@ func (pe *people) submit(th *threadState, in *input, inline bool) {
 			th.fail("a repeated submission of %s is refused: %v", in.name, err)
 		}
 		if core.CodeOf(err) == core.CodeDeleted && !th.p.head.Deleted {
-			th.fail("%s is told that the thread was deleted, and it was not", in.name)
+			th.fail("the client of %s receives that the thread is deleted, and it is not", in.name)
 		}
 		if err == nil && inline && pe.w.config.Processes.Unswept && !th.inputs.isOver(in) {
 			return false // it has lost sight of its run, which it wants to see to the end

@@ -122,30 +122,30 @@ func (lo *logged) checkSummary(a, b *thread.Head) {
 	}
 	fell := b.Summary < a.Summary
 	if fell && b.Supersedes == a.Supersedes {
-		lo.th.fail("the summary in force falls from %d to %d, and nothing was taken back", a.Summary, b.Summary)
+		lo.th.fail("the summary in force falls from %d to %d, although nothing was superseded", a.Summary, b.Summary)
 	}
 	for upTo := b.Summary; upTo > 0; {
 		s, ok := lo.summaryAt(upTo)
 		switch {
 		case !ok:
-			lo.th.fail("the summary up to %d is not there, in force is that up to %d", upTo, b.Summary)
+			lo.th.fail("the summary up to %d does not exist, the head names that up to %d", upTo, b.Summary)
 			return
 		case s.Skipped != "":
 			lo.th.fail("the summary up to %d has no text and was in force", upTo)
 		case !lo.closedTurn(upTo):
-			lo.th.fail("the summary up to %d does not end with a closed turn that readers see", upTo)
+			lo.th.fail("the summary up to %d does not end with a closed, visible turn", upTo)
 		case s.From == 0 && s.Text != lo.printsOf(lo.visible, upTo):
-			lo.th.fail("the summary up to %d is of %s, readers see %s", upTo, s.Text, lo.printsOf(lo.visible, upTo))
+			lo.th.fail("the summary up to %d covers %s, readers see %s", upTo, s.Text, lo.printsOf(lo.visible, upTo))
 		}
 		if upTo == b.Summary && upTo > a.Summary && a.Exists() && s.Predecessor != lo.standing(a, b) {
-			lo.th.fail("the summary up to %d is behind that up to %d, in force was that up to %d", upTo, s.Predecessor, lo.standing(a, b))
+			lo.th.fail("the summary up to %d follows that up to %d, in force was that up to %d", upTo, s.Predecessor, lo.standing(a, b))
 		}
 		upTo = s.Predecessor
 	}
 	if fell {
 		lo.th.w.Stats.Summaries.Restored++
 		if want := lo.standing(a, b); b.Summary != want {
-			lo.th.fail("behind a range that was taken back the summary up to %d is in force, want %d", b.Summary, want)
+			lo.th.fail("after a superseded range the summary up to %d is in force, want %d", b.Summary, want)
 		}
 	}
 }
@@ -182,7 +182,7 @@ func (lo *logged) behindSummary(messages []core.Message, visible []shown) ([]cor
 	id, ok := strings.CutPrefix(messages[0].ID, "summary.")
 	if !ok {
 		if lo.th.p.head.Summary > 0 && len(visible) > 0 && visible[len(visible)-1].seq >= lo.th.p.head.Summary {
-			lo.th.fail("a model is shown no summary, that up to %d is in force", lo.th.p.head.Summary)
+			lo.th.fail("a model receives no summary, although that up to %d is in force", lo.th.p.head.Summary)
 		}
 		return messages, visible
 	}
@@ -190,12 +190,12 @@ func (lo *logged) behindSummary(messages []core.Message, visible []shown) ([]cor
 	s, found := lo.summaryAt(upTo)
 	switch {
 	case err != nil || !found:
-		lo.th.fail("a model is shown a summary that is nowhere: %s", messages[0].ID)
+		lo.th.fail("a model receives a summary that does not exist: %s", messages[0].ID)
 		return messages, visible
 	case within(messages[0].Text(), "conversation-summary") != s.Text || s.Skipped != "":
-		lo.th.fail("a model is shown %q as the summary up to %d, which is %+v", messages[0].Text(), upTo, s)
+		lo.th.fail("a model receives %q as the summary up to %d, which is %+v", messages[0].Text(), upTo, s)
 	case s.From == 0 && s.Text != lo.printsOf(visible, upTo):
-		lo.th.fail("a model is shown a summary of %s up to %d, the log says %s", s.Text, upTo, lo.printsOf(visible, upTo))
+		lo.th.fail("a model receives a summary of %s up to %d, the log has %s", s.Text, upTo, lo.printsOf(visible, upTo))
 	}
 	lo.th.w.Stats.Summaries.Shown++
 	messages = messages[1:]

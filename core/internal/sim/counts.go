@@ -43,7 +43,7 @@ func (ru *runs) modelFails(h *host, s script) {
 		allowed = callsOf(in.agent)
 	}
 	if n := b.known[key] + b.here[key]; n > allowed {
-		ru.th.fail("the model has failed %d times in a step behind turn %d of run %s, %d are allowed", n, s.step, s.run, allowed)
+		ru.th.fail("the model has failed %d times in a step after turn %d of run %s, %d are allowed", n, s.step, s.run, allowed)
 	}
 }
 
@@ -144,7 +144,7 @@ func (ru *runs) checkGivenBack(a, b *thread.Head) {
 				continue
 			}
 			if _, ok := ru.th.logged.result(c.run, c.seq); !ok {
-				ru.th.fail("%s gives its claim back, the result at %d is not stored", c.host.name, c.seq)
+				ru.th.fail("%s releases its claim, the result at %d is not stored", c.host.name, c.seq)
 			}
 		}
 	}
@@ -157,11 +157,11 @@ func (ru *runs) checkGivenBack(a, b *thread.Head) {
 func (ru *runs) checkUncounted(a, b *thread.Head) {
 	w := ru.th.w
 	if a.Run.LacksSince == 0 && b.Run.LacksSince != 0 && 0 < a.Run.Attempts && a.Run.Attempts <= b.Run.Attempts {
-		ru.th.fail("a run that is left to another program has %d attempts, as many as with the claim", b.Run.Attempts)
+		ru.th.fail("a run released for another program has %d attempts, as many as with the claim", b.Run.Attempts)
 	}
 	h := w.hosts[a.Claim.Worker]
 	if w.config.Processes.Restarts && w.config.Faults == 0 && w.config.Poison == 0 && h != nil && h.ending && 0 < a.Run.Attempts && a.Run.Attempts <= b.Run.Attempts {
-		ru.th.fail("%s is told to stop, and the run that it gives back has %d attempts, as many as with it", h.name, b.Run.Attempts)
+		ru.th.fail("%s must stop, and the run that it releases has %d attempts, as many as with the claim", h.name, b.Run.Attempts)
 	}
 }
 
@@ -181,7 +181,7 @@ func (ru *runs) checkRenewed(a thread.Head) {
 	h := ru.th.w.hosts[a.Claim.Worker]
 	until := time.UnixMilli(a.Claim.Lease).Sub(epoch)
 	if h != nil && !h.dead && !h.ending && max(h.blind, h.hindered) < until-lease-time.Second {
-		ru.th.fail("the claim of %s runs out, which lives and nothing hinders", h.name)
+		ru.th.fail("the claim of %s runs out, although the process lives and nothing hinders it", h.name)
 	}
 }
 
@@ -212,7 +212,7 @@ func (ru *runs) checkAlone(b thread.Head) {
 	if s := h.sight.suspect; s != nil && s != ru.th && ru.th.w.config.Faults == 0 {
 		head := &s.p.head
 		if s.p.changed < h.sight.began || head.Suspect() && head.Claim.Worker == h.name {
-			ru.th.fail("%s claims it beside suspect %s of the same batch", h.name, head.Run.ID)
+			ru.th.fail("%s claims it together with suspect %s of the same batch", h.name, head.Run.ID)
 		}
 	}
 	if b.Run.Attempts <= thread.SuspectAt {
@@ -239,6 +239,6 @@ func (au *auditor) checkAcknowledged(h *host, hint core.WakeUp, handed int, bega
 	}
 	ready := max(p.head.DueAt, epoch.Add(p.changed).UnixMilli())
 	if p.head.DueAt != 0 && ready < began && p.state.hints <= p.state.returning && p.state.held <= 1 && p.state.handed == handed {
-		au.w.fail(p, "%s is done with a hint and leaves the thread as it is: %+v", h.name, p.head)
+		au.w.fail(p, "%s finishes a hint without a change of the thread: %+v", h.name, p.head)
 	}
 }

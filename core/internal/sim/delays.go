@@ -100,7 +100,7 @@ func (ins *inputs) checkDelayed(a, b *thread.Head) {
 				w.did(DelayedFirst)
 			}
 		case !ins.named[d.Run]:
-			ins.th.fail("delayed run %s is gone, which nobody has named: %+v after %+v", d.Run, *b, *a)
+			ins.th.fail("delayed run %s is gone, although no request named it: %+v after %+v", d.Run, *b, *a)
 		}
 	}
 	if len(a.Delayed) == 0 {
@@ -116,7 +116,7 @@ func (ins *inputs) checkDelayed(a, b *thread.Head) {
 		w.did(DelayedInline)
 	} else if len(b.Pending) == 1 && !w.config.Programs.Mixed && b.Epoch == a.Epoch {
 		if in := ins.own(b.Pending[0].ID); in != nil && in.inline {
-			ins.th.fail("%s is queued behind runs that are to open later: %+v", in.name, *b)
+			ins.th.fail("%s is queued although only delayed runs are before it: %+v", in.name, *b)
 		}
 	}
 }
@@ -142,11 +142,11 @@ func (ins *inputs) checkPlaces(in *input, before *thread.Head, err error) {
 		case in.delay > 0 && full:
 			ins.th.w.did(DelayedFull)
 		case in.delay > 0, len(h.Pending)+len(h.Outbox) < thread.MaxPending && len(h.Inbox) < thread.MaxInbox:
-			ins.th.fail("%s is refused for want of a place (%v): %+v", in.name, err, *h)
+			ins.th.fail("%s is refused for lack of a slot (%v): %+v", in.name, err, *h)
 		}
 	case core.CodeBusy:
 		if !h.Open() && len(h.Pending) == 0 && !slices.ContainsFunc(h.Delayed, func(d thread.Dispatch) bool { return d.AvailableAt <= ins.th.w.millis()+skew }) {
-			ins.th.fail("%s is refused, and nothing is open, queued or due: %+v", in.name, *h)
+			ins.th.fail("%s is refused, although nothing is open, queued or due: %+v", in.name, *h)
 		}
 	}
 }

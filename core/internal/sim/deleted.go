@@ -32,7 +32,7 @@ func (th *threadState) checkDeleted(a, b *thread.Head) {
 	if !a.Deleted {
 		th.w.Stats.Clients.Deletes++
 		if b.Epoch != a.Epoch+1 || b.Fence != a.Fence || b.Seq != a.Seq || b.Erased {
-			th.fail("the delete makes %+v of %+v", *b, *a)
+			th.fail("the delete leaves %+v, the head was %+v", *b, *a)
 		}
 		return
 	}
@@ -49,6 +49,6 @@ func (th *threadState) checkDeleted(a, b *thread.Head) {
 func (th *threadState) checkErased() {
 	left := len(th.p.records)
 	if left > 0 || slices.ContainsFunc(th.p.log, func(r store.Record) bool { return r.Name != "" }) {
-		th.fail("the thread is erased, and has %d records besides its log", left)
+		th.fail("the thread is erased, and still has %d records outside of its log", left)
 	}
 }

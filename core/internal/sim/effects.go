@@ -26,7 +26,7 @@ func (ca *calls) execute(h *host, key string, call tool.Call, spec tool.Spec) {
 	}
 	ca.th.asks.checkAllowed(h, key, call, spec.Name)
 	if ca.th.runs.holds() && ca.th.logged.stored(call) {
-		ca.th.fail("call %s runs, its result was stored before the claim", key)
+		ca.th.fail("call %s runs, although its result was stored before the claim", key)
 	}
 }
 
@@ -80,13 +80,13 @@ func (ca *calls) checkOutcome(arguments string, r *core.ToolResult) {
 		ca.th.w.did(CutOffTool)
 	}
 	if r.Status == core.ResultInvalid {
-		ca.th.fail("call %s is not run: %q", key, text)
+		ca.th.fail("call %s does not run: %q", key, text)
 	}
 	if r.Name == "childresult" && r.Status == core.ResultSet {
 		return // it is the child's outcome: see checkChildTold
 	}
 	if !r.IsError && !strings.Contains(text, key) {
-		ca.th.fail("the result of call %s is another's: %.80q", key, text)
+		ca.th.fail("the result of call %s belongs to another call: %.80q", key, text)
 	}
 }
 
@@ -122,6 +122,6 @@ func (w *World) threadOf(name string) *threadState {
 	if th := w.people.byInput[name]; th != nil {
 		return th
 	}
-	w.violate("a model is shown message %q, which nobody has sent", name)
+	w.violate("a model receives message %q, which no client has sent", name)
 	return w.threads[0]
 }

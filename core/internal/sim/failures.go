@@ -32,12 +32,12 @@ func (lo *logged) countFailures(a thread.Head, e thread.Entry) {
 	tolerant := in != nil && tolerates(in.agent)
 	turn := m != nil && m.Role == core.RoleAssistant && e.Totals != nil // not the last words of a cancelled run
 	if (turn || e.Failed != nil) && tolerant && s.errors >= errorLimit {
-		lo.th.fail("run %s goes on behind %d failed steps", e.Run, s.errors)
+		lo.th.fail("run %s continues after %d failed steps", e.Run, s.errors)
 	}
 	switch {
 	case e.Failed != nil:
 		if s.errors++; !tolerant {
-			lo.th.fail("run %s goes on behind a failed inference", e.Run)
+			lo.th.fail("run %s continues after a failed inference", e.Run)
 		}
 		lo.th.w.Stats.Steps.FailedSteps++
 		lo.th.budget.forget(e.Run)
@@ -55,7 +55,7 @@ func (lo *logged) countFailures(a thread.Head, e thread.Entry) {
 		}
 	}
 	if e.Totals != nil && e.Totals.ErrorSteps != s.errors {
-		lo.th.fail("a record of step %d of run %s says that %d steps in a row have failed, the log says %d", e.Step, e.Run, e.Totals.ErrorSteps, s.errors)
+		lo.th.fail("a record of step %d of run %s counts %d failed steps in a row, the log has %d", e.Step, e.Run, e.Totals.ErrorSteps, s.errors)
 	}
 }
 

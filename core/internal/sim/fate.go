@@ -20,7 +20,7 @@ func (ins *inputs) look() {
 		case listed || in.over != "":
 		default:
 			if in.over = ins.fate(id, in); in.over == "" {
-				ins.th.fail("input %s was accepted and is gone", in.name)
+				ins.th.fail("input %s was accepted and is lost", in.name)
 			}
 		}
 	}

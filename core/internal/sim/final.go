@@ -53,7 +53,7 @@ func (au *auditor) final() {
 			continue
 		}
 		if h.Open() && h.Run.Status == thread.Waiting && !waits(h) {
-			au.w.fail(p, "the run waits for nobody: %+v", *h)
+			au.w.fail(p, "the run waits without a ticket: %+v", *h)
 		}
 		th.runs.finalCounts()
 		for _, in := range th.inputs.accepted {
@@ -61,7 +61,7 @@ func (au *auditor) final() {
 				au.w.fail(p, "input %s is never read", in.name)
 			}
 			if in.over == "read" && th.inputs.reads[in.name] != 1 {
-				au.w.fail(p, "input %s is said to be read, the log has it %d times", in.name, th.inputs.reads[in.name])
+				au.w.fail(p, "input %s is reported as read, the log has it %d times", in.name, th.inputs.reads[in.name])
 			}
 		}
 	}
@@ -133,7 +133,7 @@ func (au *auditor) lookForStranded() {
 			continue // it starts alone, and a step takes as long as its tools
 		}
 		if late := au.w.millis() - since; p.head.DueAt != 0 && late > within.Milliseconds() {
-			au.w.fail(p, "it has been due for %d s and nobody has claimed it: %+v", late/1000, p.head)
+			au.w.fail(p, "it has been due for %d s and no process has claimed it: %+v", late/1000, p.head)
 		}
 	}
 }

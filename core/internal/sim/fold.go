@@ -62,7 +62,7 @@ func (lo *logged) foldPatch(e thread.Entry) {
 	}
 	for name := range f.known {
 		if !seen[name] {
-			lo.th.fail("the command of %s of run %s is gone from the state", name, e.Run)
+			lo.th.fail("the command of %s of run %s is missing in the state", name, e.Run)
 		}
 	}
 	if e.Superseded != nil {
@@ -70,7 +70,7 @@ func (lo *logged) foldPatch(e thread.Entry) {
 	}
 	f.revision, f.count = f.fold.Revision(), count
 	if f.known = seen; count != f.earlier+len(seen) {
-		lo.th.fail("the commands of the thread came to %d, %d were applied", count, f.earlier+len(seen))
+		lo.th.fail("the state counts %d commands of the thread, %d were applied", count, f.earlier+len(seen))
 	}
 	if !turn {
 		for _, name := range f.due {
@@ -114,7 +114,7 @@ func (lo *logged) checkSeen(h *host, s state.Snapshot) {
 	names, err := trailKey.Read(s)
 	count, failed := countKey.Read(s)
 	if err != nil || failed != nil || count != f.count || len(names) != len(f.known) || s.Revision() != f.revision {
-		lo.th.fail("a hook reads %d commands of the run and %d of the thread at revision %d, the log says %d and %d at %d (%v %v)",
+		lo.th.fail("a hook reads %d commands of the run and %d of the thread at revision %d, the log has %d and %d at %d (%v %v)",
 			len(names), count, s.Revision(), len(f.known), f.count, f.revision, err, failed)
 	}
 }

@@ -74,7 +74,7 @@ func (au *auditor) checkAsked(r store.Record) {
 		for _, th := range au.w.threads {
 			head := &th.p.head
 			if in := th.inputs.accepted[head.Run.Dispatch]; in != nil && head.Run.ID == id && in.agent != agentShort {
-				th.fail("%s is stored, nobody has asked for it", r.Name)
+				th.fail("%s is stored, although no client follows", r.Name)
 			}
 		}
 	}

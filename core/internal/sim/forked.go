@@ -34,7 +34,7 @@ func (f *fork) note(h *thread.Head) {
 func (h *host) checkForking(key core.ThreadKey) {
 	for t := h.world.task; t != nil; t = t.from {
 		if t.deed != nil && t.deed.fork != nil && t.deed.fork.th.p.key != key {
-			h.world.partition(key).state.fail("who makes %s of %s writes here", t.deed.fork.th.p.key.Thread, t.deed.fork.of.p.key.Thread)
+			h.world.partition(key).state.fail("the request that makes %s of %s writes here", t.deed.fork.th.p.key.Thread, t.deed.fork.of.p.key.Thread)
 		}
 	}
 }
@@ -44,7 +44,7 @@ func (h *host) checkForking(key core.ThreadKey) {
 func (lo *logged) beginAsFork(b *thread.Head) {
 	f := lo.th.fork
 	if f == nil {
-		lo.th.fail("the thread begins with %d records, and is no fork", b.Seq)
+		lo.th.fail("the thread starts with %d records, and is not a fork", b.Seq)
 		return
 	}
 	if f.inherit(b); b.Busy(0) || b.DueAt != 0 || b.Fence != thread.ForkFence || b.Epoch != 0 || len(b.Tickets) > 0 || len(b.Inbox) > 0 {
@@ -68,7 +68,7 @@ func (lo *logged) checkActivity(b *thread.Head) {
 		return
 	}
 	if list, _, err := r.Place(lo.th.p.key.Thread); err != nil || list != recordname.ThreadsList(lo.th.user) || b.Owner != lo.th.user {
-		lo.th.fail("the fork of %s is %s's, in list %s (%v)", lo.th.user, b.Owner, list, err)
+		lo.th.fail("the fork of %s has the owner %s, in list %s (%v)", lo.th.user, b.Owner, list, err)
 	}
 }
 
@@ -136,7 +136,7 @@ func (f *fork) begins(at string, b *thread.Head) {
 		return !h.deleted && seq > 0 && !f.of.logged.tookBack(seq, h.seq) && f.of.forkEnd(seq, h.seq) == b.Seq && h.summedUp(b.Seq) == b.Summary
 	})
 	if !fits || b.Supersedes != newest {
-		f.th.fail("the fork at %s has %d records, that at %d takes some back, the summary up to %d: the other thread has had none of %+v for it",
+		f.th.fail("the fork at %s has %d records, that at %d supersedes some, the summary up to %d: the other thread never had one of %+v for it",
 			at, b.Seq, b.Supersedes, b.Summary, f.heads)
 	}
 	if last := f.th.logged.entries[b.Seq-1].Run; f.of.p.head.Run.ID == last {
@@ -222,8 +222,8 @@ func (au *auditor) replaysForks() bool {
 // It reports whether the run is of the thread.
 func (lo *logged) checkInherited(r *replay.Report) bool {
 	inherited := lo.th.fork != nil && lo.th.fork.inherited[r.Run]
-	if skipped := strings.HasPrefix(r.Skipped, "it is of the thread that this one was forked from"); skipped != inherited {
-		lo.th.fail("a replay says %q of run %s, which is inherited %v", r.Skipped, r.Run, inherited)
+	if skipped := strings.HasPrefix(r.Skipped, "it belongs to the thread that this one was forked from"); skipped != inherited {
+		lo.th.fail("a replay reports %q for run %s, which is inherited: %v", r.Skipped, r.Run, inherited)
 	}
 	return !inherited
 }

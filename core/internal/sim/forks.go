@@ -163,21 +163,21 @@ func (f *fork) answers(d *deed, since []forkable, made mailbox.Forked, err error
 		f.checkTold(d, made)
 	case d.made && !gone:
 		if !errors.Is(err, store.ErrThrottled) && code != "" && code != core.CodeThrottled {
-			f.th.fail("a client has made the fork at %s, and is told %v", d.at, err)
+			f.th.fail("a client has made the fork at %s, and receives %v", d.at, err)
 		}
 		return false
 	case code == core.CodeDeleted:
 		if !gone {
-			f.th.fail("a client is told %v of a fork, and neither thread is deleted", err)
+			f.th.fail("a client receives %v for a fork, although neither thread is deleted", err)
 		}
 	case gone && code == core.CodeNotFound:
 	case code == core.CodeNotFound:
 		if seq > 0 {
-			f.th.fail("the fork at %s is refused, the message is there: %v", d.at, err)
+			f.th.fail("the fork at %s is refused, although the message exists: %v", d.at, err)
 		}
 	case code == core.CodeSuperseded:
 		if now := f.of.p.head.Seq; !f.of.logged.tookBack(f.of.logged.sequenceOf(d.at, now), now) {
-			f.th.fail("the fork at %s is refused, nobody has taken the message back: %v", d.at, err)
+			f.th.fail("the fork at %s is refused, although the message is not superseded: %v", d.at, err)
 		}
 	case code == core.CodeConflict:
 		another := f.made != nil && f.at != d.at
@@ -185,7 +185,7 @@ func (f *fork) answers(d *deed, since []forkable, made mailbox.Forked, err error
 			another = another || f.made == nil && other != d.at
 		}
 		if !another && (seq == 0 || f.of.forkEnd(seq, first.seq) > 0) {
-			f.th.fail("the fork at %s is refused, and nothing is in its way: %v", d.at, err)
+			f.th.fail("the fork at %s is refused without a reason: %v", d.at, err)
 		}
 	case code == core.CodeInvalid, code == core.CodeTooLarge:
 		f.th.fail("the fork at %s is refused: %v", d.at, err)
@@ -201,18 +201,18 @@ func (f *fork) checkTold(d *deed, made mailbox.Forked) {
 	w, key := f.th.w, f.th.p.key.Thread
 	switch {
 	case f.made == nil:
-		f.th.fail("a client is told of a fork that is not there: %+v", made)
+		f.th.fail("a client receives a fork that does not exist: %+v", made)
 		return
 	case f.at != d.at:
-		f.th.fail("a client asks for the fork at %s, and is told of that at %s", d.at, f.at)
+		f.th.fail("a client requests the fork at %s, and receives that at %s", d.at, f.at)
 	case made.ThreadID != key:
-		f.th.fail("a client is told of fork %q", made.ThreadID)
+		f.th.fail("a client receives the wrong fork %q", made.ThreadID)
 	case !made.Duplicate && (!d.made || made.Messages != f.made.Seq):
-		f.th.fail("a client is told of a new fork, %+v: it has made it %v, with %d records", made, d.made, f.made.Seq)
+		f.th.fail("a client receives a new fork, %+v: it has made it %v, with %d records", made, d.made, f.made.Seq)
 	case made.Messages < f.made.Seq || made.Messages > f.th.p.head.Seq:
-		f.th.fail("a client is told that the fork has %d records, it began with %d", made.Messages, f.made.Seq)
+		f.th.fail("a client receives that the fork has %d records, it started with %d", made.Messages, f.made.Seq)
 	case made.Duplicate && d.made && w.config.Faults == 0 && !w.config.Storage.Ambiguous && !w.config.Storage.Late:
-		f.th.fail("a client has made a fork, and is told that another has")
+		f.th.fail("a client has made a fork, and receives that another client has")
 	}
 	w.did(Forked)
 	if made.Duplicate && !d.made {

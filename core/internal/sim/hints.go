@@ -43,7 +43,7 @@ func (h *host) checkHinted() {
 	}
 	for _, p := range w.storage.partitions {
 		if version, ok := h.owes[p.key]; ok && !w.tells(p) {
-			w.fail(p, "%s leaves work behind with version %d of the head, and no hint", h.name, version)
+			w.fail(p, "%s leaves work without a hint at version %d of the head", h.name, version)
 		}
 	}
 }
@@ -128,6 +128,6 @@ func (h *host) checkTended(key core.ThreadKey) {
 	idle := s.head.Open() && s.head.Run.Status != thread.Waiting && s.head.Run.AvailableAt <= then
 	queued := !s.head.Open() && slices.ContainsFunc(s.head.Unopened(), func(d thread.Dispatch) bool { return d.AvailableAt <= then })
 	if !s.head.Live(then) && (idle || queued) {
-		w.fail(w.partition(key), "%s is done with a hint of work that it neither took nor sent on: %+v", h.name, s.head)
+		w.fail(w.partition(key), "%s finishes a hint of work that it neither claimed nor forwarded: %+v", h.name, s.head)
 	}
 }

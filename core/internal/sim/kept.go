@@ -49,12 +49,12 @@ func (ru *runs) checkKept(a, b *thread.Head) {
 	run := b.Run.ID
 	switch {
 	case b.Run.RunEnd != b.Version || !ok:
-		ru.th.fail("what RunEnd of run %s has changed is in force since version %d, and not stored", run, b.Run.RunEnd)
+		ru.th.fail("the change of RunEnd of run %s is in force since version %d, and not stored", run, b.Run.RunEnd)
 	case len(ru.seen[run]) == 0 || ru.hung[run]: // it has failed
 	case len(end.Patch) == 0 && !ru.th.w.config.Storage.Tight:
-		ru.th.fail("RunEnd of run %s has changed the state, and what is kept of it says nothing", run)
+		ru.th.fail("RunEnd of run %s has changed the state, and its kept record has no change", run)
 	case end.Command == nil || !slices.ContainsFunc(end.Command.Effects, isFarewell):
-		ru.th.fail("RunEnd of run %s has had an effect, and what is kept of it says nothing", run)
+		ru.th.fail("RunEnd of run %s has had an effect, and its kept record has none", run)
 	}
 }
 
@@ -75,15 +75,15 @@ func (ru *runs) checkKeptEnd(a *thread.Head, record *thread.RunRecord) {
 	}
 	end, ok := ru.keptEnd(a)
 	if !ok {
-		ru.th.fail("what RunEnd of run %s has changed is in force since version %d, and not stored", record.ID, a.Run.RunEnd)
+		ru.th.fail("the change of RunEnd of run %s is in force since version %d, and not stored", record.ID, a.Run.RunEnd)
 		return
 	}
 	if record.FinishedAt != end.At || record.Skipped {
-		ru.th.fail("run %s ended at %d, skipped %t, its RunEnd was shown %d", record.ID, record.FinishedAt, record.Skipped, end.At)
+		ru.th.fail("run %s ended at %d, skipped %t, its RunEnd received %d", record.ID, record.FinishedAt, record.Skipped, end.At)
 	}
 	whole := record.Ending == nil || record.Ending.Form < thread.FormStateless
 	if applied := ru.th.logged.folded.run == record.ID && ru.th.logged.folded.known[farewellName]; len(end.Patch) > 0 && whole && !applied {
-		ru.th.fail("what RunEnd of run %s has changed is not in the state", record.ID)
+		ru.th.fail("the state lacks the change of RunEnd of run %s", record.ID)
 	}
 	if len(end.Patch) > 0 && whole {
 		ru.th.w.did(KeptRunEnd)

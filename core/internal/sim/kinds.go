@@ -12,10 +12,10 @@ const Kinds = 23
 
 var kindNames = [Kinds]string{
 	"few faults", "mixed programs", "long rounds", "a batch with a poison run", "no faults", "no faults and calm",
-	"local with a poison run", "mixed programs, many faults", "restarts", "late puts", "nobody reads schema 2",
+	"local with a poison run", "mixed programs, many faults", "restarts", "late puts", "no reader of schema 2",
 	"mixed programs, late puts", "ambiguous responses",
-	"hints alone", "hints alone, in batches", "spoken to at the end",
-	"asked and decided, calm", "asked and decided, few faults", "asked and decided, mixed programs", "asked and decided, one trouble each",
+	"hints alone", "hints alone, in batches", "input at the end",
+	"decisions, calm", "decisions, few faults", "decisions, mixed programs", "decisions, one trouble each",
 	"children", "children, few faults", "children, one trouble each",
 }
 

@@ -96,7 +96,7 @@ type admitted struct {
 // had means that the run had a slot already: then it is not to be counted again.
 func (au *auditor) noteAdmission(tenant string, a store.Admitting, had bool) {
 	if had {
-		au.w.fail(au.w.partition(core.ThreadKey{Tenant: tenant, Thread: a.Slot.Thread}), "run %s has a slot, and is admitted once more", a.Run)
+		au.w.fail(au.w.partition(core.ThreadKey{Tenant: tenant, Thread: a.Slot.Thread}), "run %s has a slot, and is admitted again", a.Run)
 	}
 	au.w.admissions.taken[taking{a.Run, a.Slot.Since}]++
 	if a.Again {
@@ -184,9 +184,9 @@ func (ru *runs) checkWithin(h *host, s script) {
 	w.Stats.Usage.Overshoots++
 	switch {
 	case len(b.steps) > 1:
-		ru.th.fail("run %s begins a second inference over the limit of its tenant", s.run)
+		ru.th.fail("run %s starts a second inference over the limit of its tenant", s.run)
 	case !b.ran:
-		ru.th.fail("run %s is claimed over the limit of its tenant, and begins an inference %s after that was reached", s.run, w.now-o.since)
+		ru.th.fail("run %s is claimed over the limit of its tenant, and starts an inference %s after that was reached", s.run, w.now-o.since)
 	}
 }
 
@@ -213,7 +213,7 @@ func (ru *runs) checkLimited(in *input, err error) {
 		ok = use.slots >= l.ConcurrentRuns
 	}
 	if !ok {
-		ru.th.fail("%s is refused, and at most %+v is used: %v", in.name, use, reached)
+		ru.th.fail("%s is refused, although at most %+v is used: %v", in.name, use, reached)
 	}
 }
 
@@ -356,7 +356,7 @@ func (au *auditor) lookForSlots() {
 	if au.occupied() && au.w.now-au.w.admissions.calm > within {
 		for tenant, t := range au.w.storage.tallies {
 			if len(t.Slots) > 0 {
-				au.w.violate("nothing has moved for %s, and tenant %s has slots: %+v", au.w.now-au.w.admissions.calm, tenant, t.Slots)
+				au.w.violate("nothing has happened for %s, and tenant %s has slots: %+v", au.w.now-au.w.admissions.calm, tenant, t.Slots)
 			}
 		}
 	}
@@ -475,14 +475,14 @@ func (au *auditor) compareCounters(tenant string, logged counted) {
 		all.Runs, all.Tokens, all.Spend = all.Runs+c.Runs, all.Tokens+c.Tokens, all.Spend+c.Spend
 	}
 	if all.Runs < logged.runs-logged.slow || all.Runs > logged.runs+logged.again {
-		au.w.violate("%d runs of tenant %s are counted, the heads had %d, of which %d came late, and at most %d more", all.Runs, tenant, logged.runs, logged.slow, logged.again)
+		au.w.violate("%d runs of tenant %s are counted, the heads had %d, %d of them late, and at most %d more", all.Runs, tenant, logged.runs, logged.slow, logged.again)
 	}
 	more := logged.erased || au.w.admissions.crossed[tenant]
 	if all.Tokens < logged.tokens || all.Tokens > logged.tokens+logged.lost.tokens && !more {
-		au.w.violate("%d tokens of tenant %s are counted, the logs and the provider say %d, and at most %d more", all.Tokens, tenant, logged.tokens, logged.lost.tokens)
+		au.w.violate("%d tokens of tenant %s are counted, the logs and the provider have %d, and at most %d more", all.Tokens, tenant, logged.tokens, logged.lost.tokens)
 	}
 	if all.Spend < logged.spend || all.Spend > logged.spend+logged.lost.cost && !more {
-		au.w.violate("%s of tenant %s are counted, the logs and the provider say %s, and at most %s more", all.Spend, tenant, logged.spend, logged.lost.cost)
+		au.w.violate("%s of tenant %s are counted, the logs and the provider have %s, and at most %s more", all.Spend, tenant, logged.spend, logged.lost.cost)
 	}
 }
 

@@ -52,14 +52,14 @@ func (l listening) hear(e core.Event) {
 	call := l.calls[e.MessageID]
 	var execution, n int
 	if _, err := fmt.Sscanf(e.Delta, "%d %d", &execution, &n); err != nil {
-		l.th.fail("a tool's output is heard that it must not have: %q of %s", e.Delta, e.MessageID)
+		l.th.fail("a client receives output that the tool must not have: %q of %s", e.Delta, e.MessageID)
 		return
 	}
 	if execution != call.execution {
 		call = listened{execution: execution, done: call.done}
 	}
 	if n != call.next || call.done || e.Position != "" {
-		l.th.fail("output %q of %s is heard at %q, want number %d, before its result %t", e.Delta, e.MessageID, e.Position, call.next, call.done)
+		l.th.fail("a client receives output %q of %s at %q, want number %d, before its result %t", e.Delta, e.MessageID, e.Position, call.next, call.done)
 	}
 	call.next = n + 1
 	l.calls[e.MessageID] = call

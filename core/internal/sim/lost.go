@@ -135,7 +135,7 @@ func (pe *people) stopThread(th *threadState) {
 		run, err := h.engine.runtime.CancelThread(ctx, th.client(), th.p.key.Thread)
 		th.checkDeed(d, err)
 		if err == nil && len(d.runs) > 0 && d.runs[0] != run {
-			th.fail("a client is told that it has stopped run %s, it was %s", run, d.runs[0])
+			th.fail("a client receives run %s as stopped, it was %s", run, d.runs[0])
 		}
 		if err == nil {
 			pe.w.Stats.Clients.Cancels++
@@ -223,7 +223,7 @@ func (th *threadState) checkDeed(d *deed, err error) {
 	}
 	th.inputs.checkTarget(d)
 	if core.CodeOf(err) == core.CodeNotFound && len(d.runs)+len(d.entries) > 0 {
-		th.fail("a client is told %v, its request has ended runs %v and entries %v", err, d.runs, d.entries)
+		th.fail("a client receives %v, although its request has ended runs %v and entries %v", err, d.runs, d.entries)
 	}
 }
 
@@ -234,7 +234,7 @@ func (ins *inputs) checkEdited(in *input, text string, d *deed, err error) {
 	}
 	for _, e := range ins.th.logged.entries {
 		if e.Message != nil && e.Message.ID == in.name && e.Message.Text() == text {
-			ins.th.fail("a client is told %v of its edit of %s, which was read", err, in.name)
+			ins.th.fail("a client receives %v for its edit of %s, which was read", err, in.name)
 		}
 	}
 }
@@ -247,6 +247,6 @@ func (th *threadState) checkKnown(a *thread.Head) {
 		return
 	}
 	if w.config.Storage.Hidden && w.config.Faults == 0 && w.config.Poison == 0 && !w.config.Processes.Restarts && !w.config.Storage.Late {
-		th.fail("the claim of %s under fence %d runs out, and nothing but responses is lost", a.Claim.Worker, a.Claim.Fence)
+		th.fail("the claim of %s under fence %d runs out, although only responses are lost", a.Claim.Worker, a.Claim.Fence)
 	}
 }

@@ -33,7 +33,7 @@ func (as *asks) checkMeddled(k *asked, before *thread.Head, err error) {
 	case code == core.CodeChild:
 		as.th.w.did(ChildRefused)
 	case stands(before) && stands(&as.th.p.head):
-		as.th.fail("a decision on call %s, which waits for a child, comes to %v", k.ticket.CallID, err)
+		as.th.fail("a decision on call %s, which waits for a child, returns %v", k.ticket.CallID, err)
 	}
 }
 
@@ -51,19 +51,19 @@ func (as *asks) checkSpoken(a, b *thread.Head) {
 	}
 	for _, t := range a.Tickets {
 		if child(t) && (!slices.Contains(b.Tickets, t) || b.Run.Calls[t.Call] != thread.CallSuspended) {
-			as.th.fail("a person spoke, and call %d waits for its child no more: %+v", t.Call, *b)
+			as.th.fail("after a person's input, call %d no longer waits for its child: %+v", t.Call, *b)
 		}
 	}
 	if slices.ContainsFunc(a.Tickets, asks) {
 		as.th.w.did(SpokenInMixedWait)
 		if b.Run.Status != thread.Running || slices.ContainsFunc(b.Tickets, asks) {
-			as.th.fail("a person spoke, and what people were asked stands: %+v", *b)
+			as.th.fail("after a person's input, a ticket for people is still open: %+v", *b)
 		}
 		return
 	}
 	as.th.w.did(SpokenBesideChild)
 	if b.Run.Status != thread.Waiting || !slices.Equal(a.Run.Calls, b.Run.Calls) || !slices.Equal(a.Tickets, b.Tickets) {
-		as.th.fail("a person spoke to a run that waits for child runs alone, and it went from %+v to %+v", *a, *b)
+		as.th.fail("a person's input to a run that waits only for child runs changed it from %+v to %+v", *a, *b)
 	}
 }
 

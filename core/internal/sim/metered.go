@@ -102,7 +102,7 @@ func (au *auditor) checkUsage() {
 	for shard := range store.Shards {
 		marks, err := au.w.storage.usage.UsageMarks(ctx, shard, "", nil, 1)
 		if err != nil || len(marks) > 0 {
-			au.w.violate("hours are marked and nobody sums them: %+v (%v)", marks, err)
+			au.w.violate("hours are marked, but no process sums them: %+v (%v)", marks, err)
 		}
 	}
 	au.w.Stats.Usage.Stretches = len(au.w.stretches)
@@ -187,7 +187,7 @@ func (au *auditor) checkCost(tenant string, r *account.Row) {
 	}
 	want, known := au.w.provider.prices.Cost(r.Provider, r.Model, r.Tokens, epoch.Add(au.w.now))
 	if !known || r.ModelCost == nil || *r.ModelCost != want {
-		au.w.violate("the usage of %s of model %s costs %v, it should be %v: %+v", tenant, r.Model, r.ModelCost, want, r.Tokens)
+		au.w.violate("the usage of %s of model %s costs %v, want %v: %+v", tenant, r.Model, r.ModelCost, want, r.Tokens)
 	}
 }
 
@@ -201,7 +201,7 @@ func (au *auditor) compareBooks(what string, books, told accounts) {
 	maps.Copy(both, told)
 	for _, at := range slices.SortedFunc(maps.Keys(both), payer.compare) {
 		if books[at] != told[at] {
-			au.w.violate("%s of %+v say %+v, the provider's books %+v%s", what, at, told[at], books[at], au.entries(at))
+			au.w.violate("%s of %+v have %+v, the provider's books %+v%s", what, at, told[at], books[at], au.entries(at))
 		}
 	}
 }

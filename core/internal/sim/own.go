@@ -48,7 +48,7 @@ func (h *host) endsOwn(th *threadState, a, b *thread.Head) {
 		w.did(OwnEnd)
 		w.at(atOnce, func() {
 			if !c.over && !h.dead && c.ctx.Err() == nil {
-				th.fail("%s has ended run %s, and %s later what it works on there goes on", h.name, a.Run.ID, atOnce)
+				th.fail("%s has ended run %s, and its work on the run continues %s later", h.name, a.Run.ID, atOnce)
 			}
 		})
 	}

@@ -19,10 +19,10 @@ func (as *asks) part(ctx context.Context, call tool.Call, key, name string) erro
 	h, began, at := w.current().host, w.now, recordname.Part(call.Run, placed(call).turn, uint8(placed(call).index), name)
 	said, err := call.Once(ctx, name, func(ctx context.Context) (json.RawMessage, error) {
 		if stored {
-			as.th.fail("part %s of call %s acts again, its result was stored", name, key)
+			as.th.fail("part %s of call %s acts again, although its result was stored", name, key)
 		}
 		if f, ok := as.finished[at]; ok && !f.host.dead && !f.host.ending && f.host.hindered < f.at && f.at <= began {
-			as.th.fail("part %s of call %s acts again, it was finished at %s by %s, which is well", name, key, f.at, f.host.name)
+			as.th.fail("part %s of call %s acts again, although %[4]s, which is healthy, finished it at %[3]s", name, key, f.at, f.host.name)
 		}
 		if err := w.sleep(ctx, w.random.between(10*time.Millisecond, 500*time.Millisecond)); err != nil {
 			return nil, err
@@ -37,10 +37,10 @@ func (as *asks) part(ctx context.Context, call tool.Call, key, name string) erro
 	}
 	kept, ok := as.storedPart(call, name)
 	if !ok || string(kept) != string(said) {
-		as.th.fail("part %s of call %s came to %s, %s is stored", name, key, said, kept)
+		as.th.fail("part %s of call %s returns %s, %s is stored", name, key, said, kept)
 	}
 	if callKey(string(said)) != key {
-		as.th.fail("part %s of call %s is another call's: %s", name, key, said)
+		as.th.fail("part %s of call %s belongs to another call: %s", name, key, said)
 	}
 	return nil
 }
@@ -124,10 +124,10 @@ func (ca *calls) ignore(ctx context.Context, h *host, call tool.Call, key string
 	if _, err := call.Once(context.WithoutCancel(ctx), "late", func(context.Context) (json.RawMessage, error) {
 		return json.RawMessage(`1`), nil
 	}); err == nil {
-		ca.th.fail("call %s was left behind and keeps a part", key)
+		ca.th.fail("call %s was abandoned and keeps a part", key)
 	}
 	if _, ok := ca.th.asks.storedPart(call, "late"); ok {
-		ca.th.fail("call %s was left behind, and a part of it is stored", key)
+		ca.th.fail("call %s was abandoned, and a part of it is stored", key)
 	}
 	return tool.NewResult(text), nil
 }

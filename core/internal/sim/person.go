@@ -114,7 +114,7 @@ func (pe *people) decide(th *threadState, k *asked, d deciding) {
 		before := th.p.head
 		got, err := h.engine.decide(ctx, th.client(), th.p.key.Thread, run, asking, inline, th.asks.heard())
 		if pe.w.config.Trace != nil {
-			pe.w.config.Trace("%s: decision %s on %s gives %+v, %v", h.name, d.said.ID, asking.Target, got, err)
+			pe.w.config.Trace("%s: decision %s on %s: %+v, %v", h.name, d.said.ID, asking.Target, got, err)
 		}
 		if errors.Is(err, store.ErrConflict) { // a client would try again, over what should not be there
 			th.asks.checkRefused(k, d.said, run, &before, err)
@@ -147,11 +147,11 @@ func (as *asks) checkTaken(k *asked, said core.Decision, got mailbox.Decided) {
 			continue
 		}
 		if d := other.decision; d.Action != said.Action || d.Reason != said.Reason || other.ticket.Refuses(d.Decision) != other.ticket.Refuses(said) {
-			as.th.fail("a client is told that its decision %+v was taken, it was %+v", said, *d)
+			as.th.fail("a client receives its decision %+v as accepted, accepted is %+v", said, *d)
 		}
 		return
 	}
-	as.th.fail("a client is told %+v of decision %+v, which was never taken", got, said)
+	as.th.fail("a client receives %+v for decision %+v, which was never accepted", got, said)
 }
 
 // checkRefused: the decision on an open ticket is not refused, nor is one that was taken,
@@ -171,7 +171,7 @@ func (as *asks) checkRefused(k *asked, said core.Decision, named core.ID, before
 		as.th.fail("decision %+v on the open ticket %s is refused: %v", said, k.ticket.Suspension.ID, err)
 	}
 	if k.decision != nil && k.decision.ID == said.ID && slices.Contains(before.Recent, k.taken) && slices.Contains(h.Recent, k.taken) {
-		as.th.fail("decision %+v was taken, and is refused when it is made again: %v", said, err)
+		as.th.fail("decision %+v was accepted, and is refused when it is repeated: %v", said, err)
 	}
 }
 
@@ -206,6 +206,6 @@ func (as *asks) heardBy(words *reading) func(core.Event) {
 				return
 			}
 		}
-		as.th.fail("ticket %s of run %s is announced, no head ever had it", e.Ticket.Suspension.ID, run)
+		as.th.fail("ticket %s of run %s is announced, but no head ever had it", e.Ticket.Suspension.ID, run)
 	}
 }

@@ -205,7 +205,7 @@ func (p farewell) hook(ctx context.Context, c plugin.RunEnd) (state.Command, err
 		return state.Command{}, err
 	}
 	if c.Termination.Type == "" {
-		th.fail("RunEnd of run %s sees no termination", c.Run)
+		th.fail("RunEnd of run %s receives no termination", c.Run)
 		return state.Command{}, nil
 	}
 	th.runs.seen[c.Run] = append(th.runs.seen[c.Run], c.Termination)

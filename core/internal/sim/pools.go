@@ -155,12 +155,12 @@ func (th *threadState) member(h *host, s script, name string) *inquiry {
 		return h.circuits[name] == nil || h.circuits[name].failed < breaker.CircuitFailures
 	}
 	if want := th.logged.stands(in.agent, names); step.calls == 0 && want != "" && want != name && closed(want) {
-		th.fail("%s asks %s in a step behind turn %d of run %s, the thread stands at %s", h.name, name, s.step, s.run, want)
+		th.fail("%s calls %s in a step after turn %d of run %s, the thread's model is %s", h.name, name, s.step, s.run, want)
 	}
 	if slices.Contains(step.refused, name) && in.agent != agentShort {
 		for _, other := range names {
 			if closed(other) && !slices.Contains(step.refused, other) {
-				th.fail("%s asks %s again, which has refused, and not %s", h.name, name, other)
+				th.fail("%s calls %s again, which has refused, and not %s", h.name, name, other)
 			}
 		}
 	}
@@ -186,7 +186,7 @@ func (lo *logged) stands(id string, names [3]string) string {
 	case age < 4*time.Minute:
 		i := slices.Index(memberSlice(id), last.Model)
 		if i < 0 {
-			lo.th.fail("the thread stands at %s of pool %s, which has no such member", last.Model, last.Pool)
+			lo.th.fail("the thread's model is %s of pool %s, which has no such member", last.Model, last.Pool)
 			return ""
 		}
 		return names[i]
@@ -221,7 +221,7 @@ func (lo *logged) notePlace(e thread.Entry, seq uint64) {
 		return
 	}
 	if e.Member == nil {
-		lo.th.fail("the record at %d does not say which member of the pool it is of", seq)
+		lo.th.fail("the record at %d does not name its member of the pool", seq)
 		return
 	}
 	now := stood{Member: *e.Member, seq: seq}
@@ -236,7 +236,7 @@ func (lo *logged) notePlace(e thread.Entry, seq uint64) {
 		}
 	}
 	if most := mostSwitches; now.Switches < before.Switches || now.Pool == poolOf(agentShort) && now.Switches > most {
-		lo.th.fail("the thread has switched %d times behind %d, and %d times before", now.Switches, seq, before.Switches)
+		lo.th.fail("the thread has switched %d times after %d, and %d times before", now.Switches, seq, before.Switches)
 	}
 	lo.th.w.Stats.Steps.Switches += now.Switches - before.Switches
 	lo.places = append(lo.places, now)
@@ -246,11 +246,11 @@ func (lo *logged) notePlace(e thread.Entry, seq uint64) {
 func (lo *logged) checkTurn(e *thread.Entry, before, now stood) {
 	for id, names := range poolNames {
 		if i := slices.Index(memberSlice(id), now.Model); poolOf(id) == now.Pool && (i < 0 || names[i] != e.Message.Model) {
-			lo.th.fail("the turn at %d is of %s, and said by %s", now.seq, now.Model, e.Message.Model)
+			lo.th.fail("the turn at %d names the member %s, and the model %s", now.seq, now.Model, e.Message.Model)
 		}
 	}
 	soon := before.Pool != "" && now.at-before.at < (4*time.Minute).Milliseconds()
 	if soon && before.Model != now.Model && now.Switches == before.Switches {
-		lo.th.fail("the turn at %d is of %s, the one before of %s, and the thread has switched %d times", now.seq, now.Model, before.Model, now.Switches)
+		lo.th.fail("the turn at %d is of %s, the previous turn of %s, and the thread has switched %d times", now.seq, now.Model, before.Model, now.Switches)
 	}
 }

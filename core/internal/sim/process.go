@@ -179,7 +179,7 @@ func (h *host) terminate() {
 			return
 		}
 		if w.config.Faults == 0 && !w.config.Storage.Late && len(h.tasks) > 0 {
-			w.violate("%s was told to stop and still runs %d tasks after %s", h.name, len(h.tasks), killAfter)
+			w.violate("%s must stop and still runs %d tasks after %s", h.name, len(h.tasks), killAfter)
 		}
 		h.kill()
 	})

@@ -41,7 +41,7 @@ func (q waker) Wake(ctx context.Context, hint core.WakeUp, delay time.Duration) 
 func (q *queue) enqueue(h *host, hint core.WakeUp, delay time.Duration) {
 	delete(h.owes, hint.Key())
 	if delay > maxDelay {
-		q.w.violate("a hint with a delay of %s: the queue takes at most %s", delay, maxDelay)
+		q.w.violate("a hint with a delay of %s: the queue allows at most %s", delay, maxDelay)
 	}
 	if hint.Tries > 0 {
 		q.w.Stats.Steps.SchemaRefused++
@@ -84,10 +84,10 @@ func (q *queue) carry(from *host, hint core.WakeUp, delay time.Duration) {
 		q.w.summaries++
 	}
 	if th.hints++; th.hints > tooMany && q.w.config.Tenants == 0 {
-		q.w.fail(th.p, "%d hints are under way", th.hints)
+		q.w.fail(th.p, "%d hints are in the queue", th.hints)
 	}
 	if q.w.config.Programs.Old && q.w.config.Faults == 0 && q.w.now > oldSettles && q.w.now < q.w.stop && th.hints > 2 {
-		q.w.fail(th.p, "%d hints are under way where nobody can claim", th.hints)
+		q.w.fail(th.p, "%d hints are in the queue of a thread that no process can claim", th.hints)
 	}
 	q.w.at(delay, func() {
 		if q.w.config.Processes.Local && from != q.w.local {

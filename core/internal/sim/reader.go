@@ -67,7 +67,7 @@ func (r *reading) check(e core.Event) {
 func (r *reading) checkText(e core.Event) {
 	at, err := position.Parse(e.Position)
 	if err != nil {
-		r.th.fail("words of run %s stand at %q", e.RunID, e.Position)
+		r.th.fail("words of run %s have the position %q", e.RunID, e.Position)
 		return
 	}
 	w := r.steps[at.Step]
@@ -76,7 +76,7 @@ func (r *reading) checkText(e core.Event) {
 		r.steps[at.Step] = w
 	}
 	if w.attempt != at.Attempt && w.text != "" {
-		r.th.fail("run %s shows %q of attempt %d at step %d behind words of attempt %d", e.RunID, e.Delta, at.Attempt, at.Step, w.attempt)
+		r.th.fail("run %s shows %q of attempt %d at step %d after words of attempt %d", e.RunID, e.Delta, at.Attempt, at.Step, w.attempt)
 	}
 	w.attempt = at.Attempt
 	if w.text += e.Delta; at.End != len(w.text) {
@@ -90,7 +90,7 @@ func (r *reading) checkText(e core.Event) {
 			return
 		}
 	}
-	r.th.fail("run %s shows %q at step %d, which no model said", e.RunID, w.text, at.Step)
+	r.th.fail("run %s shows %q at step %d, which no model generated", e.RunID, w.text, at.Step)
 }
 
 // finish: a client that has received the run's end has every word that the log has, once.

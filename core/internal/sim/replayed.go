@@ -40,7 +40,7 @@ func (au *auditor) replay() {
 				au.w.Stats.Replays.Unreplayed++
 			}
 			if r.Difference != nil && !hung {
-				au.w.fail(p, "a replay comes to something else:\n%s", r)
+				au.w.fail(p, "a replay differs:\n%s", r)
 			}
 		}
 	}

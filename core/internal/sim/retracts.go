@@ -61,16 +61,16 @@ func (ins *inputs) checkRetracted(in *input, d *deed, before *thread.Head, err e
 	}
 	switch {
 	case core.CodeOf(err) == core.CodeNotFound && waits(before) && waits(&ins.th.p.head):
-		ins.th.fail("input %s waits to be read, who takes it back is told %v", in.name, err)
+		ins.th.fail("input %s waits to be read, the client that withdraws it receives %v", in.name, err)
 	case err != nil:
 		return
 	}
 	ins.takenBack[in.id] = true
 	if waits(&ins.th.p.head) || ins.reads[in.name] > 0 || ins.th.p.head.Run.Dispatch == in.id {
-		ins.th.fail("a client is told that input %s is taken back: it is read %d times, and the head has %+v", in.name, ins.reads[in.name], ins.th.p.head)
+		ins.th.fail("input %s is reported as withdrawn: it was read %d times, and the head has %+v", in.name, ins.reads[in.name], ins.th.p.head)
 	}
 	if fate := ins.fate(in.id, in); fate == "" {
-		ins.th.fail("a client is told that input %s is taken back, and nothing says how it ended", in.name)
+		ins.th.fail("input %s is reported as withdrawn, but no record has its end", in.name)
 	}
 	if slices.Contains(d.entries, in.id) {
 		ins.th.w.did(RetractedSteered)
@@ -87,7 +87,7 @@ func (ins *inputs) checkTarget(d *deed) {
 	}
 	for _, id := range slices.Concat(d.entries, d.runs) {
 		if id != in.id && id != in.run {
-			ins.th.fail("who takes input %s back (dispatch %s of run %s) has ended %s", in.name, in.id, in.run, id)
+			ins.th.fail("the withdrawal of input %s (dispatch %s of run %s) has ended %s", in.name, in.id, in.run, id)
 		}
 	}
 }
@@ -95,6 +95,6 @@ func (ins *inputs) checkTarget(d *deed) {
 // checkUnread: no step reads input that a client knows as withdrawn.
 func (ins *inputs) checkUnread(e *thread.Entry) {
 	if ins.takenBack[e.Input] {
-		ins.th.fail("input %s of dispatch %s is taken back, and run %s reads it", e.Message.ID, e.Input, e.Run)
+		ins.th.fail("input %s of dispatch %s is withdrawn, and run %s reads it", e.Message.ID, e.Input, e.Run)
 	}
 }

@@ -39,7 +39,7 @@ func (lo *logged) checkRound(a, b *thread.Head) {
 		*was = openRound{base: b.Run.Base}
 	}
 	if len(round.Merged) < len(was.merged) || !slices.Equal(round.Merged[:len(was.merged)], was.merged) {
-		lo.th.fail("the round %s has merged %v, the one before it %v", name, round.Merged, was.merged)
+		lo.th.fail("the round %s has merged %v, the previous round %v", name, round.Merged, was.merged)
 	}
 	for n, i := range round.Merged {
 		if slices.Contains(round.Merged[:n], i) || b.Run.Calls[i] != thread.CallDone {
@@ -77,7 +77,7 @@ func (lo *logged) checkOrderOf(trail []string) {
 	lo.checkLine(place)
 	want = slices.DeleteFunc(want, func(i int) bool { return !slices.Contains(got, i) })
 	if !slices.Equal(got, want) {
-		lo.th.fail("the calls of the turn at %d were applied in the order %v, their results say %v", lo.turnSeq, got, want)
+		lo.th.fail("the calls of the turn at %d were applied in the order %v, their results have %v", lo.turnSeq, got, want)
 	}
 }
 
@@ -90,7 +90,7 @@ func (lo *logged) checkLine(place func(call int) int) {
 		e := lo.entries[lo.turnSeq+uint64(i)]
 		if p := place(i); p > 0 {
 			if given[p] {
-				lo.th.fail("two results of the turn at %d stand at place %d", lo.turnSeq, p)
+				lo.th.fail("two results of the turn at %d have place %d", lo.turnSeq, p)
 			}
 			for j := range i {
 				if place(j) > p {

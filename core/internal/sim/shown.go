@@ -36,7 +36,7 @@ func (lo *logged) noteShown(e thread.Entry, seq uint64) {
 	if r := e.Superseded; r != nil {
 		lo.th.w.Stats.Clients.Superseded++
 		if r.To != seq-1 || r.From == 0 || r.From > r.To {
-			lo.th.fail("the record at %d takes %d to %d back", seq, r.From, r.To)
+			lo.th.fail("the record at %d supersedes %d to %d", seq, r.From, r.To)
 			return
 		}
 		for len(lo.visible) > 0 && lo.visible[len(lo.visible)-1].seq >= r.From {
@@ -48,7 +48,7 @@ func (lo *logged) noteShown(e thread.Entry, seq uint64) {
 			then = lo.states[r.From-2]
 		}
 		if now := lo.folded.fold.Snapshot(); len(now.Diff(then.BeginRun())) > 0 {
-			lo.th.fail("the range from %d is taken back, and the state is another than before it", r.From)
+			lo.th.fail("the range from %d is superseded, and the state differs from the state before it", r.From)
 		}
 	}
 	lo.notePlace(e, seq)
@@ -67,7 +67,7 @@ func (lo *logged) checkOpening(a thread.Head, e thread.Entry, seq uint64) {
 		return
 	}
 	if (a.Run.Status != thread.Closing || a.Run.Attempts < thread.SkipRunEnd) && lo.th.w.auditor.formOf(lo.th.p, a.Run.ID) < thread.FormStateless {
-		lo.th.fail("the input at %d of run %s is to supersede from %d on, and does not", seq, e.Run, in.supersede)
+		lo.th.fail("the input at %d of run %s must supersede from %d on, and does not", seq, e.Run, in.supersede)
 	}
 }
 
@@ -101,17 +101,17 @@ func (lo *logged) checkShown(h *host, messages []core.Message, s script) {
 	messages, visible = lo.behindSummary(messages, visible)
 	for i, v := range visible {
 		if i >= len(messages) {
-			lo.th.fail("a model is shown %d messages of run %s, the log has %d", len(messages), s.run, len(visible))
+			lo.th.fail("a model receives %d messages of run %s, the log has %d", len(messages), s.run, len(visible))
 			return
 		}
 		if got := showing(v.seq, &messages[i]); got != v {
-			lo.th.fail("a model is shown %v as message %d of run %s, the log says %v", got, i, s.run, v)
+			lo.th.fail("a model receives %v as message %d of run %s, the log has %v", got, i, s.run, v)
 			return
 		}
 	}
 	for _, m := range messages[len(visible):] {
 		if m.Role != core.RoleUser {
-			lo.th.fail("a model is shown a message of %s that is not in the log: %s", m.Role, m.Text())
+			lo.th.fail("a model receives a message of %s that is not in the log: %s", m.Role, m.Text())
 		}
 	}
 }
@@ -127,7 +127,7 @@ func (lo *logged) checkSnapshot(r store.Record) {
 		err := lo.th.w.checks.Decode("state snapshot", r.Payload, &v)
 		said, ok := lo.valueAt(v.AsOf, r.Name[len(recordname.Snapshot):])
 		if err != nil || !ok || !bytes.Equal(said, v.Value) {
-			lo.th.fail("%s says %s as of %d, the log %s (%v)", r.Name, v.Value, v.AsOf, said, err)
+			lo.th.fail("%s has %s as of %d, the log %s (%v)", r.Name, v.Value, v.AsOf, said, err)
 		}
 		return
 	}

@@ -52,7 +52,7 @@ func TestTameWorldsAreTold(t *testing.T) {
 		s.WorldsThatDid[b] = 14
 	}
 	s.WorldsThatDid[DelayedInput] = 13
-	want := []string{"4 of 460 worlds have a tool that was left behind, want 1 % of them", "91 events in 460 worlds, want one in 5", "91 switches to another model in 460 worlds, want one in 5",
+	want := []string{"4 of 460 worlds have an abandoned tool, want 1 % of them", "91 events in 460 worlds, want one in 5", "91 switches to another model in 460 worlds, want one in 5",
 		"13 of 460 worlds have a delayed run, want 3 % of them"}
 	if got := s.Tame(); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

@@ -144,20 +144,20 @@ func (s *Stats) Print(out io.Writer) {
 	share := func(n int) float64 { return 100 * float64(n) / float64(max(s.Worlds, 1)) }
 	fmt.Fprintf(out, "worlds with: takeover %.0f%%, steer %.0f%%, interrupt %.0f%%, cancel %.0f%%, stop %.0f%%; without a sweep %.0f%%\n",
 		share(s.With.Takeover), share(s.With.Steer), share(s.With.Interrupt), share(s.With.Cancel), share(s.With.Stop), share(s.With.Unswept))
-	fmt.Fprintf(out, "worlds with: suspension %.1f%%, decision %.1f%%, deny %.1f%%, deadline passed %.1f%%, tool left behind %.1f%%\n",
+	fmt.Fprintf(out, "worlds with: suspension %.1f%%, decision %.1f%%, deny %.1f%%, deadline passed %.1f%%, abandoned tool %.1f%%\n",
 		share(s.With.Suspension), share(s.With.Decision), share(s.With.Deny), share(s.With.Expired), share(s.With.LeftBehind))
 	fmt.Fprintln(out, s.behaved())
-	fmt.Fprintf(out, "tickets %d, decisions asked for %d, accepted %d, of which refusals %d; tickets that nobody decides %d, runs expired %d, tools left behind %d, outputs heard %d\n",
+	fmt.Fprintf(out, "tickets %d, decisions requested %d, accepted %d, refusals among them %d; tickets without a decision %d, runs expired %d, tools abandoned %d, outputs received %d\n",
 		s.Tickets.Suspensions, s.Tickets.Decides, s.Tickets.Decisions, s.Tickets.Denies, s.Tickets.Undecided, s.Tickets.Expired, s.Steps.LeftBehind, s.Streams.Reports)
 	fmt.Fprintf(out, "threads %d, operations %d, commits %d, inferences %d, tools %d, effects %d, hints %d\n",
 		s.Threads, s.Operations, s.Steps.Commits, s.Steps.Inferences, s.Steps.Executions, s.Steps.Effects, s.Steps.Hints)
-	fmt.Fprintf(out, "takeovers %d, refences %d, adopted %d, dead letters %d, left to newer programs %d, steered to the next run %d, RunEnd skipped %d, tails taken back %d (asked for by a message %d), inferences failed for good %d, events %d\n",
+	fmt.Fprintf(out, "takeovers %d, refences %d, adopted %d, dead letters %d, released for newer programs %d, steered to the next run %d, RunEnd skipped %d, tails superseded %d (requested by a message %d), inferences failed finally %d, events %d\n",
 		s.Steps.Takeovers, s.Steps.Refences, s.Steps.Adopted, s.Steps.DeadLetters, s.Steps.SchemaRefused, s.Clients.Dispatched, s.Steps.Skipped, s.Clients.Superseded, s.Clients.Retakes, s.Steps.FailedSteps, s.Clients.Events)
-	fmt.Fprintf(out, "runs repeated from their records %d, and that cannot be %d\n", s.Replays.Replayed, s.Replays.Unreplayed)
+	fmt.Fprintf(out, "runs replayed from their records %d, not replayable %d\n", s.Replays.Replayed, s.Replays.Unreplayed)
 	fmt.Fprintf(out, "switches to another model of a pool %d\n", s.Steps.Switches)
 	fmt.Fprintf(out, "child runs %d, threads deleted %d, inputs delayed %d\n", s.Clients.Children, s.Clients.Deletes, s.Clients.Delayed)
-	fmt.Fprintf(out, "pieces of turns that other processes were saying %d\n", s.Streams.Unsaid)
-	fmt.Fprintf(out, "summaries in force %d, and again %d, requests that begin with one %d\n", s.Summaries.InForce, s.Summaries.Restored, s.Summaries.Shown)
+	fmt.Fprintf(out, "pieces of turns from other processes %d\n", s.Streams.Unsaid)
+	fmt.Fprintf(out, "summaries in force %d, and again %d, requests that start with one %d\n", s.Summaries.InForce, s.Summaries.Restored, s.Summaries.Shown)
 	s.printDays(out)
 	fmt.Fprintf(out, "states shown %d, patches on an unknown one %d\n", s.Streams.States, s.Streams.Blind)
 }
@@ -178,7 +178,7 @@ func (s *Stats) Tame() (complaints []string) {
 		{"a decision", s.With.Decision, 15},
 		{"a call that was denied", s.With.Deny, 10},
 		{"a deadline that passed", s.With.Expired, 2},
-		{"a tool that was left behind", s.With.LeftBehind, 1},
+		{"an abandoned tool", s.With.LeftBehind, 1},
 	} {
 		if share.got*100 < share.percent*s.Worlds {
 			complaints = append(complaints, fmt.Sprintf("%d of %d worlds have %s, want %d %% of them", share.got, s.Worlds, share.what, share.percent))
@@ -190,7 +190,7 @@ func (s *Stats) Tame() (complaints []string) {
 		each int // so many worlds have one
 	}{
 		{"child runs", s.Clients.Children, 5}, {"deleted threads", s.Clients.Deletes, 40}, {"delayed inputs", s.Clients.Delayed, 10},
-		{"inputs said again", s.Clients.Retakes, 20}, {"events", s.Clients.Events, 5}, {"pieces of turns that other processes were saying", s.Streams.Unsaid, 2}, {"switches to another model", s.Steps.Switches, 5},
+		{"repeated inputs", s.Clients.Retakes, 20}, {"events", s.Clients.Events, 5}, {"pieces of turns from other processes", s.Streams.Unsaid, 2}, {"switches to another model", s.Steps.Switches, 5},
 	} {
 		if part.got*part.each < s.Worlds {
 			complaints = append(complaints, fmt.Sprintf("%d %s in %d worlds, want one in %d", part.got, part.what, s.Worlds, part.each))

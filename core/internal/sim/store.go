@@ -331,12 +331,12 @@ func (b backend) Erase(ctx context.Context, key core.ThreadKey, limit int) (eras
 		return 0, err
 	}
 	if limit < 1 {
-		return 0, core.Errorf(core.CodeInvalid, "erase %d records, at least 1 is allowed", limit)
+		return 0, core.Errorf(core.CodeInvalid, "erase %d records: the limit must be at least 1", limit)
 	}
 	err = b.one(ctx, SiteCreate, "erase", func() {
 		p := b.host.world.partition(key)
 		if !p.head.Deleted {
-			b.host.world.fail(p, "a thread is erased that is not deleted")
+			b.host.world.fail(p, "a thread is erased, although it is not deleted")
 		}
 		erased = p.erase(limit)
 	})

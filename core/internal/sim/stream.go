@@ -44,9 +44,9 @@ func (s *stream) check(e core.Event) {
 	at, err := position.Parse(e.Position)
 	switch {
 	case err != nil || at.Run != s.run:
-		s.th.fail("%s of run %s stands at %q", e.Type, s.run, e.Position)
+		s.th.fail("%s of run %s has the position %q", e.Type, s.run, e.Position)
 	case s.last != position.Position{} && at.Compare(s.last) <= 0:
-		s.th.fail("%s of run %s stands at %s, behind %s", e.Type, s.run, e.Position, s.last)
+		s.th.fail("%s of run %s has the position %s, after %s", e.Type, s.run, e.Position, s.last)
 	}
 	s.last = at
 }
@@ -56,7 +56,7 @@ func (s *stream) check(e core.Event) {
 func (s *stream) checkState(e core.Event) {
 	if s.fold != nil && !s.blind {
 		if now, _ := s.fold.Snapshot().Document(history.Visible); string(now) != string(e.Snapshot) {
-			s.th.fail("run %s shows the state %s, its patches come to %s", s.run, e.Snapshot, now)
+			s.th.fail("run %s shows the state %s, its patches result in %s", s.run, e.Snapshot, now)
 		}
 	}
 	var document struct {
@@ -112,5 +112,5 @@ func (th *threadState) checkStreamed(e core.Event, found bool) {
 			}
 		}
 	}
-	th.fail("run %s shows the state %s at revision %d, the log has had none such", e.RunID, e.Snapshot, e.Revision)
+	th.fail("run %s shows the state %s at revision %d, which the log never had", e.RunID, e.Snapshot, e.Revision)
 }

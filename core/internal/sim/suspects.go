@@ -81,9 +81,9 @@ func (ru *runs) checkBeside(b *thread.Head) {
 		case other.runs.harmless():
 			w.did(BesideProved)
 		case took < besideAfter-time.Second: // the lock is requested before the claim is written
-			ru.th.fail("%s claims it beside suspect %s, which has run for %s and proved nothing", h.name, other.p.head.Run.ID, took)
+			ru.th.fail("%s claims it next to suspect %s, which has run for %s without a result", h.name, other.p.head.Run.ID, took)
 		case b.Run.Lost > 1:
-			ru.th.fail("%s claims it, which has lost %d claims, beside suspect %s", h.name, b.Run.Lost, other.p.head.Run.ID)
+			ru.th.fail("%s claims it after %d lost claims, next to suspect %s", h.name, b.Run.Lost, other.p.head.Run.ID)
 		default:
 			w.did(BesidePatient)
 		}
@@ -131,7 +131,7 @@ func (ru *runs) checkStarted(h *host, held []uint64) {
 		p := w.storage.partitions[i]
 		if head := &p.head; p != ru.th.p && head.Version == version && head.DueAt != 0 && head.Claim.Fence == 0 && head.DueAt <= w.millis()-startsWithin.Milliseconds() &&
 			w.now-p.changed >= startsWithin && p.state.handed > 0 {
-			w.fail(p, "it is due and left aside for %s after a suspect of its process has stored a result: %+v", startsWithin, *head)
+			w.fail(p, "it is due, and ignored for %s after a suspect of its process has stored a result: %+v", startsWithin, *head)
 		}
 	}
 }

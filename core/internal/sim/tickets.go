@@ -71,7 +71,7 @@ func (as *asks) checkTickets(a, b *thread.Head) {
 		}
 		switch {
 		case k.gone:
-			as.th.fail("the ticket %s comes back", k.ticket.Suspension.ID)
+			as.th.fail("the ticket %s opens again", k.ticket.Suspension.ID)
 		case was != 0 && was != t.Decision:
 			as.th.fail("the decision on %s changes", k.ticket.Suspension.ID)
 		case was == 0 && t.Decision != 0:
@@ -97,7 +97,7 @@ func (as *asks) newTicket(b *thread.Head, t thread.Ticket) *asked {
 		return nil
 	}
 	if err := w.checks.Decode("ticket", r.Payload, &k.ticket); err != nil || thread.TicketKey(k.run, k.ticket.Suspension.ID) != t.ID {
-		as.th.fail("ticket %s is unreadable or another's: %v", name, err)
+		as.th.fail("ticket %s is unreadable or of another call: %v", name, err)
 		return nil
 	}
 	w.Stats.Tickets.Suspensions++
@@ -122,7 +122,7 @@ func (as *asks) noteDecision(b *thread.Head, t thread.Ticket, k *asked) {
 		return
 	}
 	if err := w.checks.Decode("decision", r.Payload, &d); err != nil || thread.DecisionKey(b.Run.ID, k.ticket.Suspension.ID, d.ID) != t.Decision {
-		as.th.fail("decision %s is unreadable or another's: %v", name, err)
+		as.th.fail("decision %s is unreadable or of another call: %v", name, err)
 		return
 	}
 	want := thread.CallCancelling
@@ -168,10 +168,10 @@ func (as *asks) checkGone(a, b *thread.Head, t thread.Ticket) {
 func (as *asks) checkWaiting(a, b *thread.Head) {
 	open := func(t thread.Ticket) bool { return t.Decision == 0 }
 	if i := slices.IndexFunc(b.Inbox, func(e thread.InboxEntry) bool { return as.isEvent(e.ID) }); i >= 0 {
-		as.th.fail("what an event says was given to a run, as %s: %+v", b.Inbox[i].ID, *b)
+		as.th.fail("a run receives the input of an event, as %s: %+v", b.Inbox[i].ID, *b)
 	}
 	if b.Open() && b.Run.Status == thread.Waiting && (b.Claim.Fence != 0 || !waits(b)) {
-		as.th.fail("a waiting run is claimed, or waits for nothing: %+v", *b)
+		as.th.fail("a waiting run is claimed, or waits without a ticket: %+v", *b)
 	}
 	if a.Run.ID != b.Run.ID || a.Run.Status != thread.Waiting || b.Run.Status != thread.Running {
 		return
@@ -180,10 +180,10 @@ func (as *asks) checkWaiting(a, b *thread.Head) {
 	decided := slices.ContainsFunc(b.Tickets, func(t thread.Ticket) bool { return t.Decision != 0 })
 	superseded := spoken && slices.Contains(b.Run.Calls, thread.CallCancelling)
 	if b.Run.Batch && slices.ContainsFunc(b.Tickets, open) && !superseded {
-		as.th.fail("a batch goes on before all its tickets are decided: %+v", *b)
+		as.th.fail("a batch continues before all its tickets are decided: %+v", *b)
 	}
 	if !decided && !spoken {
-		as.th.fail("a run goes on that waits, and nobody has decided: %+v", *b)
+		as.th.fail("a waiting run continues without a decision: %+v", *b)
 	}
 }
 
@@ -248,18 +248,18 @@ func (as *asks) checkAllowed(h *host, key string, call tool.Call, name string) {
 	held := as.th.runs.holds() && as.th.p.head.Run.ID == call.Run && as.th.p.head.Run.Base == at.turn+1
 	if call.Resume == nil {
 		if gated(name) {
-			as.th.fail("call %s of %s runs, and nobody has allowed it", key, name)
+			as.th.fail("call %s of %s runs without a decision that allows it", key, name)
 		}
 	} else {
 		k := as.by[ticketID{at.turn + 1, thread.TicketKey(call.Run, call.Resume.Suspension)}]
 		switch {
 		case k == nil || k.decision == nil:
-			as.th.fail("call %s goes on after a decision that was not taken: %+v", key, *call.Resume)
+			as.th.fail("call %s continues after a decision that was not accepted: %+v", key, *call.Resume)
 			return
 		case k.decision.ID != call.Resume.Decision.ID || !k.resumes() || k.ticket.Mode == core.ResumeAsResult:
-			as.th.fail("call %s goes on after %+v, the decision was %+v", key, *call.Resume, *k.decision)
+			as.th.fail("call %s continues after %+v, the decision was %+v", key, *call.Resume, *k.decision)
 		case !bytes.Equal(call.Arguments, argumentsOf(k)):
-			as.th.fail("call %s goes on with the arguments %s", key, call.Arguments)
+			as.th.fail("call %s continues with the arguments %s", key, call.Arguments)
 		}
 	}
 	if !held {
@@ -267,10 +267,10 @@ func (as *asks) checkAllowed(h *host, key string, call tool.Call, name string) {
 	}
 	for _, k := range as.calls[at] {
 		if k.instead || k.decision != nil && !k.resumes() {
-			as.th.fail("call %s runs, a person has refused it", key)
+			as.th.fail("call %s runs, although a person has refused it", key)
 		}
 		if k.decision == nil && k.since < as.th.runs.claimed {
-			as.th.fail("call %s runs while a person is asked about it", key)
+			as.th.fail("call %s runs while its ticket is open", key)
 		}
 	}
 	as.checkOrder(key, at)
@@ -308,7 +308,7 @@ func (as *asks) checkTogether(key string, call tool.Call) {
 	}
 	for _, t := range as.th.p.head.Tickets {
 		if k := as.by[ticketID{as.th.p.head.Run.Base, t.ID}]; k != nil && t.Decision == 0 && k.since < as.th.runs.claimed {
-			as.th.fail("call %s of a batch goes on while %s is not decided", key, k.ticket.Suspension.ID)
+			as.th.fail("call %s of a batch continues while %s is not decided", key, k.ticket.Suspension.ID)
 		}
 	}
 }
@@ -352,12 +352,12 @@ func (as *asks) checkDecided(e thread.Entry, at place) {
 		last = all[len(all)-1]
 	}
 	if e.Decision != "" && (last == nil || last.decision == nil || last.decision.ID != e.Decision) {
-		as.th.fail("the result of call %d of turn %d follows decision %s, which was not the one: %s", at.index, at.turn, e.Decision, text)
+		as.th.fail("the result of call %d of turn %d follows decision %s, which is not the accepted one: %s", at.index, at.turn, e.Decision, text)
 		return
 	}
 	for late := range as.late {
 		if strings.Contains(text, strconv.Quote(late)) { // quoted: one key may end with another
-			as.th.fail("the result %q is of a tool that was left behind", text)
+			as.th.fail("the result %q is of an abandoned tool", text)
 		}
 	}
 	ended := r.Status == core.ResultNotExecuted || r.Status == core.ResultUnknown
@@ -373,12 +373,12 @@ func (as *asks) checkDecided(e thread.Entry, at place) {
 	switch d := last.decision; {
 	case last.instead:
 		if r.Status != core.ResultCancelled || e.Decision != "" {
-			as.th.fail("call %d of turn %d is %s, a person went on without deciding", at.index, at.turn, r.Status)
+			as.th.fail("call %d of turn %d is %s, although a person sent input without a decision", at.index, at.turn, r.Status)
 		}
 	case d == nil:
-		as.th.fail("call %d of turn %d is %s, and nobody has decided", at.index, at.turn, r.Status)
+		as.th.fail("call %d of turn %d is %s without a decision", at.index, at.turn, r.Status)
 	case e.Decision != d.ID:
-		as.th.fail("call %d of turn %d is %s and does not say that decision %s led to it", at.index, at.turn, r.Status, d.ID)
+		as.th.fail("call %d of turn %d is %s, and its record does not name decision %s", at.index, at.turn, r.Status, d.ID)
 	case refused == last.resumes():
 		as.th.fail("call %d of turn %d is %s after decision %+v", at.index, at.turn, r.Status, *d)
 	case refused && !strings.Contains(text, d.Reason):
@@ -387,7 +387,7 @@ func (as *asks) checkDecided(e thread.Entry, at place) {
 	case last.resumes() && (last.ticket.Mode == core.ResumeAsResult) != (r.Status == core.ResultSet):
 		as.th.fail("call %d of turn %d is %s in mode %s", at.index, at.turn, r.Status, last.ticket.Mode)
 	case r.Status == core.ResultSet && !bytes.Equal(r.Data, d.Payload):
-		as.th.fail("call %d of turn %d came to %s, the decision says %s", at.index, at.turn, r.Data, d.Payload)
+		as.th.fail("call %d of turn %d has the result %s, the decision has %s", at.index, at.turn, r.Data, d.Payload)
 	}
 }
 
@@ -409,7 +409,7 @@ func (as *asks) checkTimedOut(a, b *thread.Head) {
 		seq := a.Run.Base + uint64(i)
 		// One of an earlier claim may have come late.
 		if at, ok := as.th.logged.result(b.Run.ID, seq); ok && at > as.th.runs.claimed && as.th.p.log[seq-1].Fence >= as.th.runs.fence {
-			as.th.fail("run %s is ended for its time, although call %d came to its result", b.Run.ID, i)
+			as.th.fail("run %s ends with a timeout, although call %d has its result", b.Run.ID, i)
 		}
 	}
 }
@@ -424,6 +424,6 @@ func (as *asks) checkExpired(a, b *thread.Head) {
 		return t.Decision == 0 && t.Deadline != 0 && t.Deadline <= as.th.w.millis()+300 // clocks differ
 	}
 	if a.Run.Status != thread.Waiting || !slices.ContainsFunc(a.Tickets, passed) {
-		as.th.fail("run %s expires, no ticket's deadline has passed: %+v", b.Run.ID, *a)
+		as.th.fail("run %s expires, although no ticket's deadline has passed: %+v", b.Run.ID, *a)
 	}
 }

@@ -270,7 +270,7 @@ func (w *World) openThreads() {
 func (w *World) partition(key core.ThreadKey) *partition {
 	p := w.storage.byKey[key]
 	if p == nil {
-		w.violate("somebody reached for thread %s, which no client named", key)
+		w.violate("an operation on thread %s, which no client named", key)
 		p = &partition{key: key, records: map[string]store.Record{}}
 	}
 	return p
@@ -283,7 +283,7 @@ func (w *World) Run() string {
 		e := w.events.pop()
 		w.now = e.at
 		if w.Stats.Operations++; w.Stats.Operations > tooBusy+w.config.Tenants*tooBusy/100 {
-			w.violate("%d operations and no end", w.Stats.Operations)
+			w.violate("no end after %d operations", w.Stats.Operations)
 		}
 		e.run()
 		if w.now > w.stop+w.settles() && e.sweep && w.auditor.moving() == "" && !w.auditor.occupied() {

@@ -270,7 +270,7 @@ func TestForkedThreadIsReplayedFromTheForkOn(t *testing.T) {
 	data := record(t, "echo: hi")
 	forked(t, data, "t0", "t1", "echo: again")
 	got := replays(t, shown, data, "t1")
-	want := `thread t1 run RUN (agent , 2 steps, 4 records): not replayed: it is of the thread that this one was forked from, or its record is lost
+	want := `thread t1 run RUN (agent , 2 steps, 4 records): not replayed: it belongs to the thread that this one was forked from, or its record is lost
 thread t1 run RUN (agent demo, 2 steps, 4 records): the same
 2 runs, 0 differ, 1 not replayed
 ok`

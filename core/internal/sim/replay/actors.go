@@ -61,7 +61,7 @@ func (d *director) Stream(ctx context.Context, _ model.Request) iter.Seq2[model.
 		case !d.recording.ended():
 			yield(model.Delta{}, d.stop(ctx))
 		case end.Type == core.TerminationNatural || end.Type == core.TerminationStopped || end.Type == core.TerminationBlocked:
-			d.differs(Difference{Step: d.number, Where: WhereRun, Field: "termination", Recorded: encode(end), Present: "the model is asked for another turn"})
+			d.differs(Difference{Step: d.number, Where: WhereRun, Field: "termination", Recorded: encode(end), Present: "the code calls the model for another turn"})
 			yield(model.Delta{}, d.stop(ctx))
 		default: // the step had no outcome, and the run ended
 			d.closes = true

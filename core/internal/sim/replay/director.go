@@ -218,7 +218,7 @@ func (d *director) putResults(ctx context.Context, head thread.Head, s *recorded
 func (d *director) claim(ctx context.Context) (thread.Head, error) {
 	head, result, err := d.box.Commit(ctx, d.recording.key, thread.Head{}, thread.TakeClaim{Worker: "replay", Lease: lease.Milliseconds(), Alone: true}, nil)
 	if err == nil && !result.Claimed {
-		err = errors.New("nothing is to be claimed: " + fmt.Sprintf("%+v", head))
+		err = errors.New("there is no run to claim: " + fmt.Sprintf("%+v", head))
 	}
 	return head, err
 }

@@ -92,7 +92,7 @@ type player struct {
 func (p *player) replay(ctx context.Context, r *recording) Report {
 	report := Report{Thread: r.key, Run: r.record.ID, Agent: r.record.AgentID, Steps: r.last, Records: len(r.entries)}
 	if p.inherits = p.inherits || r.inherited; r.inherited {
-		report.Skipped, p.on = "it is of the thread that this one was forked from, or its record is lost", nil
+		report.Skipped, p.on = "it belongs to the thread that this one was forked from, or its record is lost", nil
 		return report
 	}
 	if report.Skipped = p.resolve(ctx, r); report.Skipped != "" {
@@ -115,7 +115,7 @@ func (p *player) replay(ctx context.Context, r *recording) Report {
 			return report
 		}
 		if r.crowded() {
-			report.Difference, report.Skipped = nil, "calls of a round waited that has more than can wait at a time, and which of them could is not recorded"
+			report.Difference, report.Skipped = nil, "a round had more waiting calls than can wait at a time, and the records do not name those that could"
 			return report
 		}
 		x.Thread, x.Run = r.key, r.record.ID
@@ -144,13 +144,13 @@ func (p *player) resolve(ctx context.Context, r *recording) string {
 	case err != nil:
 		return fmt.Sprintf("agent %q: %v", id, err)
 	case r.record.Spend != 0 || r.record.Termination != nil && r.record.Termination.Code == string(core.CodeTenantLimit):
-		return "its tenant had limits, which are in no record"
+		return "its tenant had limits, which no record contains"
 	case r.record.Ending != nil && r.record.Ending.Form != thread.FormWhole:
-		return fmt.Sprintf("its end was too large to be stored whole: it is %s", r.record.Ending.Form)
+		return fmt.Sprintf("its end was too large to be stored whole: its form is %s", r.record.Ending.Form)
 	case len(r.own) == 0:
 		return "it has no separate input, or its input is not in the log"
 	case r.lostAtItsStart():
-		return "it ended before its first step, and claims of it were lost"
+		return "it ended before its first step, after lost claims"
 	}
 	return ""
 }
@@ -174,7 +174,7 @@ func (p *player) play(ctx context.Context, r *recording, on store.Backend) (*Dif
 			err = p.summed.lay(ctx, on, r.key)
 		}
 		if err != nil {
-			return fail(fmt.Errorf("lay out the thread before the run: %w", err))
+			return fail(fmt.Errorf("prepare the thread before the run: %w", err))
 		}
 	}
 	played := d.play(ctx)

@@ -251,7 +251,7 @@ func TestReplayFindsWhatTheCodeDoesOtherwise(t *testing.T) {
 		}}, "thread t1 run RUN1 (agent a, 3 steps, 10 records): differs\n" +
 			"  log, step 1, sequence 4, field patch[0].value, state key /thread/tally, plugin tally, from the round's calls, step_end and run_end\n" +
 			"  recorded: 11\n  present:  12\n" +
-			"  two replays differ from each other there: the code reads a clock, randomness or something else that it is not given"},
+			"  two replays differ from each other there: the code reads a clock, randomness or another value that the runtime does not pass to it"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -82,7 +82,7 @@ func (d Difference) String() string {
 	lines := []string{"  " + strings.Join(append([]string{string(d.Where)}, at...), ", ")}
 	lines = append(lines, "  recorded: "+shown(d.Recorded), "  present:  "+shown(d.Present))
 	if d.Unstable {
-		lines = append(lines, "  two replays differ from each other there: the code reads a clock, randomness or something else that it is not given")
+		lines = append(lines, "  two replays differ from each other there: the code reads a clock, randomness or another value that the runtime does not pass to it")
 	}
 	return strings.Join(lines, "\n")
 }

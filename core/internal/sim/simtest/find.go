@@ -24,7 +24,7 @@ func (d difference) String() string {
 		fmt.Fprintf(&b, "record %d of the log", d.record)
 	}
 	before, here := cut(d.before, d.here)
-	fmt.Fprintf(&b, "\n\tcame to %s\n\tand to  %s", before, here)
+	fmt.Fprintf(&b, "\n\tgot first  %s\n\tgot second %s", before, here)
 	return b.String()
 }
 
@@ -137,8 +137,8 @@ func impure(first, second, ahead transcript, shift time.Duration, fresh func() (
 	}
 	for _, d := range blamed(differ(first, ahead), first) {
 		if !slices.ContainsFunc(again, func(o difference) bool { return o.who == d.who }) {
-			return append(found, mistake{kindClock, d.who, fmt.Sprintf("the same world under a clock that is %s ahead: %s\n\t%s", shift, d,
-				"It reads the clock by itself. Take the time from its context or call (Now), which a takeover sees again.")})
+			return append(found, mistake{kindClock, d.who, fmt.Sprintf("the same world with a clock that is %s ahead: %s\n\t%s", shift, d,
+				"It reads the clock directly. Use Now of its context or call, which returns the same time after a takeover.")})
 		}
 	}
 	return found
@@ -161,7 +161,7 @@ func unsteady(again []difference, fresh func() (a, b transcript, ok bool)) (foun
 	for _, d := range again {
 		k, why := kindPackage, "In a separate process the outcome is the same each time: it keeps a value in a variable of its package, which another process does not have. Keep it in a state key."
 		if slices.ContainsFunc(random, func(o difference) bool { return o.who == d.who }) {
-			k, why = kindRandom, "It uses its own randomness. Make ids by NewID of its context or call, which stay the same; keep a value that is drawn once in the state."
+			k, why = kindRandom, "It uses its own randomness. Use NewID of its context or call for stable ids, and keep random values in the state."
 		}
 		if !ok {
 			k, why = kindUnclear, "It uses its own randomness, or keeps a value in a variable of its package."
@@ -184,7 +184,7 @@ func (o outcome) late(clean outcome, strikes []strike) string {
 	if o.took <= limit {
 		return ""
 	}
-	return fmt.Sprintf("it was over after %s; without faults after %s, and at most %s is allowed", o.took, clean.took, limit)
+	return fmt.Sprintf("it ended after %s, without faults after %s; at most %s is allowed", o.took, clean.took, limit)
 }
 
 // mistakes are the mistakes that a world with faults shows. pure means that worlds
@@ -194,11 +194,11 @@ func (o outcome) mistakes(clean outcome, s Scenario, allowed []string, pure bool
 		found = append(found, mistake{kindWorld, p, p})
 	}
 	if pure && !o.struck && len(strikes) == 1 && s.poison == "" { // of two faults, one point may be passed only before the other
-		found = append(found, mistake{kindWorld, "not passed", "the point was not passed: what comes before it is another thing each time"})
+		found = append(found, mistake{kindWorld, "not passed", "the I/O point was not passed: the operations before it differ each time"})
 	}
 	for _, e := range o.twice {
-		found = append(found, mistake{kindTwice, e.tool, fmt.Sprintf("tool %s ran twice for one call (%s), and has not asked for its key\n\t%s", e.tool, e.where,
-			"Send call.Key() with each change outside, keep finished parts by call.Once, or declare it AtMostOnce; declare it ReadOnly if it changes nothing outside of the run.")})
+		found = append(found, mistake{kindTwice, e.tool, fmt.Sprintf("tool %s ran twice for one call (%s) and did not use the call's key\n\t%s", e.tool, e.where,
+			"Pass call.Key() to the service that it changes, keep finished parts with call.Once, or declare the tool AtMostOnce. If it changes nothing outside of the run, declare it ReadOnly.")})
 	}
 	if late := o.late(clean, strikes); late != "" && len(o.problems) == 0 {
 		found = append(found, mistake{kindWorld, "late", late})
@@ -208,10 +208,10 @@ func (o outcome) mistakes(clean outcome, s Scenario, allowed []string, pure bool
 	}
 	if all := differ(clean.transcript, o.transcript); pure && len(all) > 0 && all[0].record > 0 {
 		logs := all[0]
-		m := mistake{kindWorld, fmt.Sprint(logs.record), "the log is another one than without faults: " + logs.String()}
+		m := mistake{kindWorld, fmt.Sprint(logs.record), "the log differs from the log without faults: " + logs.String()}
 		if o.taken && logs.who != "" {
 			m = mistake{kindState, logs.who, "after a takeover: " + logs.String() + "\n\t" +
-				"It keeps something in memory that the process which took over has not. Keep it in a state key."}
+				"It keeps a value in memory, which the process that takes over does not have. Keep it in a state key."}
 		}
 		return append(found, m)
 	}
@@ -224,8 +224,8 @@ func (o outcome) mistakes(clean outcome, s Scenario, allowed []string, pure bool
 		case got > want:
 			found = append(found, mistake{kindWorld, name, fmt.Sprintf("effect %s happened %d times, %d without faults", name, got, want)})
 		case got < want && clean.said[effect] && !slices.Contains(allowed, effect):
-			found = append(found, mistake{kindLost, effect, fmt.Sprintf("effect %s was lost, and the log says the same as if it had happened\n\t%s", name,
-				"Effects happen at most once. Do work that must happen in a tool, under the call's key; or name the effect in Options.MayBeLost.")})
+			found = append(found, mistake{kindLost, effect, fmt.Sprintf("effect %s was lost, but the log is the same as if it had happened\n\t%s", name,
+				"Effects happen at most once. Do required work in a tool, with the call's key, or name the effect in MayBeLost.")})
 		}
 	}
 	return found

@@ -100,7 +100,7 @@ func (w *world) read(ctx context.Context, key core.ThreadKey) (t written, err er
 	}
 	left, err := w.store.Records(ctx, key, "", "", 1)
 	if err == nil && len(left) > 0 {
-		err = fmt.Errorf("it was deleted, and still has the record %s", left[0].Name)
+		err = fmt.Errorf("it is deleted and still has the record %s", left[0].Name)
 	}
 	return t, err
 }
@@ -168,7 +168,7 @@ func (o *outcome) checkResults(t written) {
 		case m == nil:
 		case m.Role == core.RoleTool:
 			if m.ToolResult == nil || len(open) == 0 || m.ToolResult.CallID != open[0].ID {
-				o.problem("record %d is the result of no open call", i+1)
+				o.problem("record %d is a result without an open call", i+1)
 				return
 			}
 			open = open[1:]
@@ -203,7 +203,7 @@ func (o *outcome) runs(ctx context.Context, w *world, t written) (ended []core.T
 		}
 		record, err := (thread.Records{}).DecodeRun(stored.Payload)
 		if err != nil || record.Termination == nil {
-			o.problem("the record of a run that is over: no termination, %v", err)
+			o.problem("the record of a run that has ended: no termination, %v", err)
 			return ended
 		}
 		ended = append(ended, *record.Termination)

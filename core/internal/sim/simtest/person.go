@@ -48,7 +48,7 @@ func (w *world) due(act Act) bool {
 		return true
 	}
 	if act.while == "" {
-		return w.await("the time for the person's next act", w.rests)
+		return w.await("quiet before the person's next act", w.rests)
 	}
 	select {
 	case <-w.beginning(act.while):
@@ -163,7 +163,7 @@ func (w *world) eventual(act Act) func(ctx context.Context, p *process, try int)
 		}
 		w.mu.Unlock()
 		if !first.IsZero() && first != receipt.RunID {
-			w.problem("delivery %d of the event is about run %s, the first that was answered about %s", delivery, receipt.RunID, first)
+			w.problem("delivery %d of the event returned run %s, the first one returned %s", delivery, receipt.RunID, first)
 		}
 		return true, nil
 	}

@@ -96,7 +96,7 @@ func TestMistakeSaysHowToSeeIt(t *testing.T) {
 	m := mistake{kindTwice, "charge", "tool charge ran twice"}
 	want := `work done twice: tool charge ran twice
 	seen with: W7.2/crash_after, seed 3
-	this world alone: go test -run '^TestShop$/^sale$/^W7.2$/^crash_after$'`
+	repeat this world: go test -run '^TestShop$/^sale$/^W7.2$/^crash_after$'`
 	if diff := cmp.Diff(want, m.line("W7.2/crash_after", 3, "TestShop/sale/W7.2/crash_after")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -111,8 +111,8 @@ func TestScenariosAreChecked(t *testing.T) {
 	}{
 		{"fine", []Scenario{{Name: "a", Person: hello}, {Name: "b", Person: hello}}, ""},
 		{"no name", []Scenario{{Name: "a", Person: hello}, {Person: hello}}, "scenario 2 has no name"},
-		{"twice", []Scenario{{Name: "a", Person: hello}, {Name: "a", Person: hello}}, `scenario "a" is given twice`},
-		{"nobody", []Scenario{{Name: "a"}}, `scenario "a": the person does nothing`},
+		{"twice", []Scenario{{Name: "a", Person: hello}, {Name: "a", Person: hello}}, `scenario "a" is listed twice`},
+		{"nobody", []Scenario{{Name: "a"}}, `scenario "a" has no acts`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -57,7 +57,7 @@ func (w *world) newProcess(role string) *process {
 		p.runtime, err = host.New(c)
 	}
 	if err != nil {
-		w.problem("build a runtime of the parts: %v", err)
+		w.problem("build a runtime from the parts: %v", err)
 		p.die()
 	}
 	return p

@@ -42,9 +42,9 @@ func check(scenarios []Scenario) error {
 		case s.Name == "":
 			return core.Errorf(core.CodeInvalid, "scenario %d has no name", i+1)
 		case known[s.Name]:
-			return core.Errorf(core.CodeInvalid, "scenario %q is given twice", s.Name)
+			return core.Errorf(core.CodeInvalid, "scenario %q is listed twice", s.Name)
 		case len(s.Person) == 0:
-			return core.Errorf(core.CodeInvalid, "scenario %q: the person does nothing", s.Name)
+			return core.Errorf(core.CodeInvalid, "scenario %q has no acts", s.Name)
 		}
 		if checker, ok := scripted.Turns(s.Turns...).(model.Checker); ok {
 			if err := checker.Check(model.Request{}); err != nil {

@@ -198,7 +198,7 @@ func (u *suite) reportOnce(t *testing.T, m mistake, world string) {
 // line is the report of a mistake: its kind, the world that shows it, and the command for
 // that world alone.
 func (m mistake) line(world string, seed uint64, test string) string {
-	return fmt.Sprintf("%s: %s\n\tseen with: %s, seed %d\n\tthis world alone: go test -run '%s'", m.kind, m.text, world, seed, pattern(test))
+	return fmt.Sprintf("%s: %s\n\tseen with: %s, seed %d\n\trepeat this world: go test -run '%s'", m.kind, m.text, world, seed, pattern(test))
 }
 
 // pattern is the -run of one subtest.

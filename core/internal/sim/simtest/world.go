@@ -126,7 +126,7 @@ func (w *world) live(ctx context.Context) {
 			return
 		}
 	}
-	if !w.await("the end of everything", w.rests) {
+	if !w.await("the end of all work", w.rests) {
 		return
 	}
 	w.took = time.Since(w.begin)
@@ -136,7 +136,7 @@ func (w *world) live(ctx context.Context) {
 	if late > 0 {
 		w.pause(late + time.Second)
 	}
-	w.await("the end of everything, after a pause", w.rests)
+	w.await("the end of all work, after a pause", w.rests)
 }
 
 // rests reports whether nothing is to be done on the thread, nor on those of children,
@@ -180,7 +180,7 @@ func (w *world) await(what string, wanted func(thread.Head) bool) bool {
 		case <-moved:
 			timer.Stop()
 		case <-timer.C:
-			w.problem("%s has not come within %s: the run has the status %d, its cursor is %d", what, patience, head.Run.Status, head.Run.Cursor)
+			w.problem("%s was not reached within %s: the run has the status %d, its cursor is %d", what, patience, head.Run.Status, head.Run.Cursor)
 			return false
 		}
 	}

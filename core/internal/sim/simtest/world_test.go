@@ -208,7 +208,7 @@ func TestSleepingToolsEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := newWorld(Scenario{Person: []Act{Say("call: nap")}}, made).play(t)
-	if len(out.problems) != 1 || !strings.HasPrefix(out.problems[0], "the end of everything has not come within 30m0s") {
+	if len(out.problems) != 1 || !strings.HasPrefix(out.problems[0], "the end of all work was not reached within 30m0s") {
 		t.Errorf("problems %q", out.problems)
 	}
 }
