@@ -21,7 +21,7 @@ const (
 // The error that a ReachedError wraps: errSpent for the limit of money, else errReached.
 var (
 	errReached = core.Errorf(core.CodeTenantLimit, "the tenant has reached a limit")
-	errSpent   = core.Errorf(core.CodeTenantSpend, "the tenant has spent what it may spend in a day")
+	errSpent   = core.Errorf(core.CodeTenantSpend, "the tenant has reached its spend limit of the day")
 )
 
 // ReachedError is a limit that a tenant has reached. Its code is core.CodeTenantSpend for the

@@ -89,7 +89,7 @@ func (r *reader) askedIn(ctx context.Context, id core.Identity, tenant string, w
 			key := core.ThreadKey{Tenant: tenant, Thread: w.Thread}
 			found[i], err = r.asked(ctx, id, key, w.Since)
 			if code := core.CodeOf(err); code == core.CodeCorrupt || code == core.CodeSchema {
-				r.log.WarnContext(ctx, "a thread that waits for a decision cannot be read", "tenant", key.Tenant, "thread", key.Thread, "error", err)
+				r.log.WarnContext(ctx, "waiting thread cannot be read", "tenant", key.Tenant, "thread", key.Thread, "error", err)
 				err = nil
 			}
 			return err

@@ -245,7 +245,7 @@ func TestAnUnreadableThreadIsLeftOutOfApprovals(t *testing.T) {
 	if diff := cmp.Diff([]string{"a: x", "c: x"}, messages(approvals(t, p, "acme", "", host.ApprovalQuery{}))); diff != "" {
 		t.Errorf("beside a thread that is damaged (-want +got):\n%s", diff)
 	}
-	if got := log.String(); !strings.Contains(got, `level=WARN msg="a thread that waits for a decision cannot be read" tenant=acme thread=b`) {
+	if got := log.String(); !strings.Contains(got, `level=WARN msg="waiting thread cannot be read" tenant=acme thread=b`) {
 		t.Errorf("the log says nothing of it:\n%s", got)
 	}
 }

@@ -129,7 +129,7 @@ func TestChunksThatCannotBeRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const away = `level=WARN msg="what a model says cannot be read" tenant=acme thread=t run=`
+	const away = `level=WARN msg="event chunks cannot be read" tenant=acme thread=t run=`
 	logged := func(what string, want int) {
 		t.Helper()
 		if n := strings.Count(log.String(), what); n != want {
@@ -159,7 +159,7 @@ func TestChunksThatCannotBeRead(t *testing.T) {
 	s.chunks[1].Payload = []byte("{")
 	show(a)
 	show(a)
-	logged(`level=WARN msg="what a model says cannot be read before it is committed" tenant=acme thread=t run=`, 1)
+	logged(`level=WARN msg="live events cannot be read" tenant=acme thread=t run=`, 1)
 	lists := len(s.after)
 	show(a)
 	if len(s.after) != lists {

@@ -77,7 +77,7 @@ func TestTheHeldHintIsSent(t *testing.T) {
 		"it may go on":        {ready, nil, 1, ""},
 		"it waits":            {waits, nil, 0, ""},
 		"none is open":        {thread.Head{}, nil, 0, ""},
-		"the queue is closed": {ready, errors.New("no"), 1, `level=WARN msg="wake-up lost, a later one or the sweep finds the thread" tenant=acme thread=t error=`},
+		"the queue is closed": {ready, errors.New("no"), 1, `level=WARN msg="wake-up lost, the sweep will find the thread" tenant=acme thread=t error=`},
 	} {
 		var log strings.Builder
 		sent := 0

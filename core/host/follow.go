@@ -104,7 +104,7 @@ func (f *follower) follow(ctx context.Context, next nextHead) error {
 	case !f.stream.audience.started: // it can still be refused as a whole
 		return err
 	case within.Err() == nil && core.CodeOf(err) != core.CodeDeleted:
-		f.log.WarnContext(ctx, "stream broken off", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.stream.run, "error", err)
+		f.log.WarnContext(ctx, "stream aborted", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.stream.run, "error", err)
 	}
 	f.stream.audience.yield(f.stream.run)
 	return nil
@@ -256,7 +256,7 @@ func (f *follower) showState(ctx context.Context, head thread.Head) error {
 		f.stream.state.fold = nil
 		now, of, ok, err := f.source.State(ctx, head, f.stream.place.next-1)
 		if err != nil {
-			f.log.WarnContext(ctx, "the state of a stream cannot be read, it shows changes alone",
+			f.log.WarnContext(ctx, "state of a stream cannot be read",
 				"tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.stream.run, "error", err)
 		}
 		if err == nil && ok {

@@ -327,7 +327,7 @@ func TestHowAFollowedStreamEnds(t *testing.T) {
 		if got := h.brief(); got != test.want {
 			t.Errorf("%s shows %q, want %q", name, got, test.want)
 		}
-		logs := strings.Contains(log.String(), `level=WARN msg="stream broken off" tenant=acme thread=t run=`+theRun.String()+" error=no")
+		logs := strings.Contains(log.String(), `level=WARN msg="stream aborted" tenant=acme thread=t run=`+theRun.String()+" error=no")
 		if logs != test.logs || log.Len() > 0 && !logs {
 			t.Errorf("%s: logged %q", name, log.String())
 		}

@@ -52,7 +52,7 @@ func walk[T any](ctx context.Context, r *reader, tenant string, lists []string, 
 			group.Go(func(ctx context.Context) (err error) {
 				found[i], sizes[i], err = look(ctx, e)
 				if code := core.CodeOf(err); code == core.CodeCorrupt || code == core.CodeSchema {
-					r.log.WarnContext(ctx, "what is listed cannot be read", "tenant", tenant, "thread", e.Thread, "record", e.Name, "error", err)
+					r.log.WarnContext(ctx, "listed record cannot be read", "tenant", tenant, "thread", e.Thread, "record", e.Name, "error", err)
 					err = nil
 				}
 				return err

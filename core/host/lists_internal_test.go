@@ -138,7 +138,7 @@ func TestAnEntryThatCannotBeRead(t *testing.T) {
 			}
 			continue
 		}
-		want := `level=WARN msg="what is listed cannot be read" tenant=acme thread=t record=L#2`
+		want := `level=WARN msg="listed record cannot be read" tenant=acme thread=t record=L#2`
 		if diff := cmp.Diff([]int64{3, 1}, items); diff != "" || err != nil || next != nil || !strings.Contains(log.String(), want) {
 			t.Errorf("%v: next %v, %v, logged %q (-want +got):\n%s", test.err, next, err, log.String(), diff)
 		}

@@ -104,7 +104,7 @@ func TestTheMailboxLogsWhereItsRuntimeDoes(t *testing.T) {
 		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		c.Store = &storetest.Faulty{Backend: memory.New(), OnHead: func(context.Context, core.ThreadKey) (thread.Head, error) { return thread.Head{}, errAway }}
 	})
-	if err := r.WorkLocal(t.Context(), core.WakeUp{Tenant: "acme", Thread: "t"}); err != nil || !strings.Contains(log.String(), `level=WARN msg="claim failed, its hint comes again" tenant=acme thread=t error=`) {
+	if err := r.WorkLocal(t.Context(), core.WakeUp{Tenant: "acme", Thread: "t"}); err != nil || !strings.Contains(log.String(), `level=WARN msg="claim failed, its hint is sent again" tenant=acme thread=t error=`) {
 		t.Errorf("%v, logged %q", err, log.String())
 	}
 }

@@ -150,7 +150,7 @@ func (w stepping) stepThread(ctx context.Context, head thread.Head) error {
 	if err == nil {
 		w.worker.deliver(ctx, key, stepped, claimed)
 	} else {
-		w.worker.log.ErrorContext(ctx, "a run before the one that is waited for failed, it is tried again", "tenant", key.Tenant, "thread", key.Thread, "run", claimed.Run.ID, "error", err)
+		w.worker.log.ErrorContext(ctx, "step of an earlier run failed, will be retried", "tenant", key.Tenant, "thread", key.Thread, "run", claimed.Run.ID, "error", err)
 	}
 	return nil
 }

@@ -137,7 +137,7 @@ func (u *unsaid) showChunks(ctx context.Context, attempt live.Attempt) error {
 		if err != nil {
 			if ctx.Err() == nil && !u.failed { // one line, however long the store is away
 				u.failed = true
-				u.log.WarnContext(ctx, "what a model says cannot be read", "tenant", u.key.Tenant, "thread", u.key.Thread, "run", u.run, "error", err)
+				u.log.WarnContext(ctx, "event chunks cannot be read", "tenant", u.key.Tenant, "thread", u.key.Thread, "run", u.run, "error", err)
 			}
 			return nil
 		}
@@ -162,7 +162,7 @@ func (u *unsaid) showChunk(ctx context.Context, chunk store.Record) error {
 	events, err := u.attempt.Events(u.records, chunk)
 	if err != nil {
 		u.deaf = true
-		u.log.WarnContext(ctx, "what a model says cannot be read before it is committed",
+		u.log.WarnContext(ctx, "live events cannot be read",
 			"tenant", u.key.Tenant, "thread", u.key.Thread, "run", u.run, "error", err)
 		return nil
 	}

@@ -254,7 +254,7 @@ func (a *watch) poll(ctx context.Context) error {
 			a.polled(head, offers)
 			continue
 		}
-		w.log.WarnContext(ctx, "a followed thread cannot be read", "tenant", a.key.Tenant, "thread", a.key.Thread, "error", err)
+		w.log.WarnContext(ctx, "followed thread cannot be read", "tenant", a.key.Tenant, "thread", a.key.Thread, "error", err)
 		if unread++; unread == maxUnread {
 			w.mu.Lock()
 			a.failed = err

@@ -141,7 +141,7 @@ func TestAWatchThatCannotRead(t *testing.T) {
 			if want := at(5, 7); err == nil && differs(head, want) || err != nil && differs(head, at(4, 7)) {
 				t.Errorf("%s: head %d", name, head.Version)
 			}
-			if n := strings.Count(p.log.String(), `level=WARN msg="a followed thread cannot be read" tenant=acme thread=t error=no`); n != test.logs {
+			if n := strings.Count(p.log.String(), `level=WARN msg="followed thread cannot be read" tenant=acme thread=t error=no`); n != test.logs {
 				t.Errorf("%s: logged %q", name, p.log.String())
 			}
 			b := p.join(roundKey)

@@ -232,7 +232,7 @@ func (w *worker) wakeNow(ctx context.Context, key core.ThreadKey, head thread.He
 		return
 	}
 	if err := w.mailbox.Wake(ctx, hintOf(key, head), 0); err != nil {
-		w.log.WarnContext(ctx, "wake-up lost, a later one or the sweep finds the thread", "tenant", key.Tenant, "thread", key.Thread, "error", err)
+		w.log.WarnContext(ctx, "wake-up lost, the sweep will find the thread", "tenant", key.Tenant, "thread", key.Thread, "error", err)
 	}
 }
 

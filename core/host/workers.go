@@ -87,7 +87,7 @@ func (w *workers) handle(ctx context.Context) error {
 func (w *workers) sweep(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if _, err := w.mailbox.Sweep(ctx); err != nil && ctx.Err() == nil {
-			w.log.WarnContext(ctx, "sweep failed, the next one tries again", "error", err)
+			w.log.WarnContext(ctx, "sweep failed, will be retried", "error", err)
 		}
 		_ = w.env.Sleep(ctx, sweepEvery)
 	}
@@ -131,6 +131,6 @@ func (w *worker) workOff(ctx context.Context, q *Queue, d Delivery) {
 		q.Return(d, 0)
 		return
 	}
-	w.log.ErrorContext(ctx, "work for a thread failed, it is tried again", "tenant", d.Hint.Tenant, "thread", d.Hint.Thread, "error", err)
+	w.log.ErrorContext(ctx, "work on a thread failed, will be retried", "tenant", d.Hint.Tenant, "thread", d.Hint.Thread, "error", err)
 	q.Return(d, min(time.Duration(d.Receives)*time.Second, longestRetry))
 }

@@ -110,7 +110,7 @@ func TestTitlesAndMetadataAreChecked(t *testing.T) {
 		{"two lines", thread.About{Title: "a\nb"}, `title "a\nb" has a control character, text on one line is allowed`},
 		{"a control character first", thread.About{Title: "\tb"}, `title "\tb" has a control character, text on one line is allowed`},
 		{"no UTF-8", thread.About{Title: "a\xff"}, `title "a\xff" has a control character, text on one line is allowed`},
-		{"a blank title", thread.About{Title: "  "}, "title is blank; null takes a title away"},
+		{"a blank title", thread.About{Title: "  "}, "title is blank; null removes a title"},
 		{"the most keys", thread.About{Metadata: keys(64)}, ""},
 		{"more keys", thread.About{Metadata: keys(65)}, "metadata has 65 keys, at most 64 are allowed"},
 		{"no keys", thread.About{Metadata: json.RawMessage(`{}`)}, ""},

@@ -36,7 +36,7 @@ const maxChildEnd = 255 << 10
 // child does not wait yet, so that the parent is notified later.
 func (s *Service) tellParent(ctx context.Context, tenant string, child matter) error {
 	if child.parent == nil { // no later try can read it either
-		s.log.WarnContext(ctx, "a child run is over, and no record says whose it was", "tenant", tenant, "thread", child.run.ThreadID, "run", child.run.ID)
+		s.log.WarnContext(ctx, "parent of an ended child run unknown", "tenant", tenant, "thread", child.run.ThreadID, "run", child.run.ID)
 		return nil
 	}
 	key := core.ThreadKey{Tenant: tenant, Thread: child.parent.Thread}
@@ -88,7 +88,7 @@ func (s *Service) decideForChild(ctx context.Context, key core.ThreadKey, parent
 	if code := core.CodeOf(err); code == core.CodeInvalid || code == core.CodeTooLarge {
 		// The ticket asks for something other than a child's outcome: its call must not wait
 		// for ever.
-		s.log.WarnContext(ctx, "a child's end is not what the ticket asks for", "tenant", key.Tenant, "thread", key.Thread, "run", parent.Run.ID, "error", err)
+		s.log.WarnContext(ctx, "child's end does not fit its ticket", "tenant", key.Tenant, "thread", key.Thread, "run", parent.Run.ID, "error", err)
 		deciding.Decision = core.Decision{ID: id, Action: core.DecisionCancel, Reason: "what the child run came to is not what the call waits for"}
 		_, _, err = s.decide(ctx, key, deciding, decideOptions{child: true})
 	}

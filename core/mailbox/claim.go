@@ -59,7 +59,7 @@ func (s *Service) ClaimFrom(ctx context.Context, known thread.Head, hint core.Wa
 		s.log.WarnContext(ctx, "claim failed, the next sweep finds the thread", "tenant", hint.Tenant, "thread", hint.Thread, "error", err)
 		return head, false, nil
 	}
-	s.log.WarnContext(ctx, "claim failed, its hint comes again", "tenant", hint.Tenant, "thread", hint.Thread, "error", err)
+	s.log.WarnContext(ctx, "claim failed, its hint is sent again", "tenant", hint.Tenant, "thread", hint.Thread, "error", err)
 	if failed := s.wakes.send(ctx, renewed(hint), failedDelay+s.env.Jitter(5*failedDelay), point.Continue); failed != nil {
 		return head, false, errors.Join(err, failed)
 	}

@@ -89,7 +89,7 @@ func (s *Service) erase(ctx context.Context, hint core.WakeUp, head thread.Head)
 		case err != nil && ctx.Err() != nil:
 			return nil
 		case err != nil:
-			s.log.WarnContext(ctx, "deleted thread could not be erased, the next sweep tries again", "tenant", key.Tenant, "thread", key.Thread, "error", err)
+			s.log.WarnContext(ctx, "deleted thread not erased, will be retried", "tenant", key.Tenant, "thread", key.Thread, "error", err)
 			return nil
 		case erased == 0:
 			return s.noteErased(ctx, key, head)

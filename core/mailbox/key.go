@@ -97,7 +97,7 @@ func (u *submission) adopt(value []byte) error {
 		return fmt.Errorf("idempotency key: %w", err)
 	}
 	if p.Body != u.body {
-		return core.Errorf(core.CodeConflict, "thread %s: what was sent before under the same Idempotency-Key or message id has other content", u.in.Thread.Thread)
+		return core.Errorf(core.CodeConflict, "thread %s: an earlier request with the same Idempotency-Key or message id has other content", u.in.Thread.Thread)
 	}
 	u.ids, u.known = ids{p.Run, p.Dispatch}, true
 	return nil

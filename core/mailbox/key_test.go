@@ -367,7 +367,7 @@ func TestAKeyThatMustHaveBeenUsed(t *testing.T) {
 	w := newWorld(t)
 	s := keyed("one", "")
 	s.Key.Used = true
-	const want = "thread t1: nothing was sent before under this Idempotency-Key, or it is forgotten"
+	const want = "thread t1: no earlier request has this Idempotency-Key, or it is forgotten"
 	if r, err := w.Submit(t.Context(), s); core.CodeOf(err) != core.CodeInvalid || err.Error() != want {
 		t.Errorf("before: %+v, %v; want %s", r, err, want)
 	}

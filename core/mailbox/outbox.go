@@ -221,7 +221,7 @@ func (r reader) matter(ctx context.Context, key core.ThreadKey, head thread.Head
 func (r reader) parentByInput(ctx context.Context, key core.ThreadKey, run, dispatch core.ID) (*thread.Parent, error) {
 	in, err := r.queuedInput(ctx, key, dispatch, 0)
 	if err != nil && core.CodeOf(err) != core.CodeCorrupt {
-		return nil, fmt.Errorf("read whose child run %s was: %w", run, err)
+		return nil, fmt.Errorf("read the parent of child run %s: %w", run, err)
 	}
 	return in.Parent, nil
 }

@@ -40,7 +40,7 @@ func (r *Retake) check(s Submission) error {
 	case !s.Into.IsZero():
 		return core.Errorf(core.CodeInvalid, "input for run %s takes nothing back", s.Into)
 	case s.Mode == ModeSteer:
-		return core.Errorf(core.CodeInvalid, "mode steer takes nothing back, allowed are queue, interrupt, reject")
+		return core.Errorf(core.CodeInvalid, "mode steer withdraws nothing, allowed are queue, interrupt, reject")
 	case r.Keyed && s.Key.Value != "":
 		return core.Errorf(core.CodeInvalid, "a submission is keyed by its Key or by the input that it withdraws, not both")
 	}
@@ -103,7 +103,7 @@ func (u *submission) completeFromOriginal(ctx context.Context, head thread.Head)
 	case u.given == nil:
 		u.in.Messages = o.input
 	case o.named < 0:
-		return core.Errorf(core.CodeInvalid, "thread %s: message %q is not a person's: it can be said again, but not replaced", u.in.Thread.Thread, core.Excerpt(u.in.Opening.Retake.Message))
+		return core.Errorf(core.CodeInvalid, "thread %s: message %q is not a person's: it can be repeated, but not replaced", u.in.Thread.Thread, core.Excerpt(u.in.Opening.Retake.Message))
 	default: // the messages of the same input before the named one stay
 		u.in.Messages = append(slices.Clone(o.input[:o.named]), u.given...)
 	}

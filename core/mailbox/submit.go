@@ -111,7 +111,7 @@ func (u *submission) look(ctx context.Context) (head thread.Head, err error) {
 	}
 	switch {
 	case value == nil && u.in.Key.Used:
-		return head, core.Errorf(core.CodeInvalid, "thread %s: nothing was sent before under this Idempotency-Key, or it is forgotten", at.Thread)
+		return head, core.Errorf(core.CodeInvalid, "thread %s: no earlier request has this Idempotency-Key, or it is forgotten", at.Thread)
 	case value == nil:
 		return head, nil
 	}
@@ -229,14 +229,14 @@ func (u *submission) checkSupersede(ctx context.Context, head thread.Head) error
 	if at == 0 || u.original != nil { // the start of the original's input is such a place
 		return nil
 	}
-	refused := core.Errorf(core.CodeInvalid, "supersede: no run's input begins at sequence %d, allowed is the first message of one, of the %d records that thread %s has",
+	refused := core.Errorf(core.CodeInvalid, "supersede: no run's input starts at sequence %d, of the %d records of thread %s",
 		at, head.Seq, u.in.Thread.Thread)
 	if at > head.Seq {
 		return refused
 	}
 	entries, err := threadlog.Read(ctx, u.s.store, u.s.records, u.in.Thread, max(at-1, 1), at)
 	if err != nil {
-		return fmt.Errorf("look at what is superseded: %w", err)
+		return fmt.Errorf("read superseded ranges: %w", err)
 	}
 	if entry := entries[len(entries)-1]; entry.Message == nil || !entry.Message.IsInput() {
 		return refused

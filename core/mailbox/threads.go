@@ -48,7 +48,7 @@ func checkAbout(a thread.About) error {
 		return core.Errorf(core.CodeInvalid, "title %q has a control character, text on one line is allowed", core.Excerpt(a.Title))
 	}
 	if a.Title != "" && core.Blank(a.Title) {
-		return core.Errorf(core.CodeInvalid, "title is blank; null takes a title away")
+		return core.Errorf(core.CodeInvalid, "title is blank; null removes a title")
 	}
 	if a.Metadata == nil {
 		return nil
@@ -96,7 +96,7 @@ func (s *Service) Create(ctx context.Context, c Creating) (thread.Head, error) {
 	}
 	head, _, err := create.run(ctx, thread.Head{})
 	if taken, ok := errors.AsType[*pointerError](err); ok {
-		err = core.Errorf(core.CodeConflict, "thread %s: what was sent before under the same Idempotency-Key has other content: %w", c.Thread.Thread, taken)
+		err = core.Errorf(core.CodeConflict, "thread %s: an earlier request with the same Idempotency-Key has other content: %w", c.Thread.Thread, taken)
 	}
 	if errors.Is(err, thread.ErrExists) {
 		head, err = s.createdBefore(ctx, c, made, err)

@@ -73,6 +73,6 @@ func (s *Service) Wake(ctx context.Context, hint core.WakeUp, delay time.Duratio
 func (s *Service) WakeToCompact(ctx context.Context, key core.ThreadKey) {
 	err := s.wakes.send(ctx, core.WakeUp{Tenant: key.Tenant, Thread: key.Thread, Kind: core.WakeCompact}, 0, point.Continue)
 	if err != nil {
-		s.log.WarnContext(ctx, "request for a summary lost, a later step asks again", "tenant", key.Tenant, "thread", key.Thread, "error", err)
+		s.log.WarnContext(ctx, "summary request lost, will be repeated", "tenant", key.Tenant, "thread", key.Thread, "error", err)
 	}
 }

@@ -51,7 +51,7 @@ func (c Command) Check() error {
 			return err
 		}
 		if len(m.Update) > 0 && len(m.Value) > 0 {
-			return fmt.Errorf("state key %q is given an update and a value at once", m.Key)
+			return fmt.Errorf("state key %q has both an update and a value", m.Key)
 		}
 	}
 	for _, a := range c.Actions {

@@ -258,7 +258,7 @@ func TestCommandCheckNamesWhatCouldNotBeStored(t *testing.T) {
 		{"a value", state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "k", Value: bad}}}}, `value of state key "k" is not JSON`},
 		{"its own error before all others", state.Command{Err: errors.New("no value"), Batch: state.Batch{Mutations: []state.Mutation{{Key: "k", Update: bad}}}}, "no value"},
 		{"an update that is no more than a bracket", state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "k", Update: bad[:1]}}}}, `update of state key "k" is not JSON`},
-		{"an update and a value", state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "k", Update: json.RawMessage("1"), Value: json.RawMessage("2")}}}}, `state key "k" is given an update and a value at once`},
+		{"an update and a value", state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "k", Update: json.RawMessage("1"), Value: json.RawMessage("2")}}}}, `state key "k" has both an update and a value`},
 		{"an action", state.Command{Actions: []state.Action{{Key: "a", Payload: bad}}}, `payload of action "a" is not JSON`},
 		{"an effect", state.Command{Effects: []state.Effect{{Key: "e", Payload: bad}}}, `payload of effect "e" is not JSON`},
 	}

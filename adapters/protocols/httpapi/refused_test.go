@@ -35,7 +35,7 @@ func TestRefusalsSpeakToTheClient(t *testing.T) {
 		t.Fatalf("status %d: %s", rec.Code, rec.Body)
 	}
 	check(t, send("t2", "two", "queue", "Idempotency-Key", "k1"), 409,
-		`{"error":"thread t2: what was sent before under the same Idempotency-Key or message id has other content","code":"conflict"}`)
+		`{"error":"thread t2: an earlier request with the same Idempotency-Key or message id has other content","code":"conflict"}`)
 	for range 7 {
 		send("t2", "more", "queue")
 	}

@@ -116,7 +116,7 @@ func TestAPostThatResumesUnderAKeyThatIsNotKnownBeginsNoRun(t *testing.T) {
 	for _, thread := range []string{"t1", "t2"} {
 		body := `{"threadId":"` + thread + `","messages":[{"role":"user","content":"hello"}]}`
 		check(t, do(r, "POST", "/v1/runs", body, "Idempotency-Key", "k2", "Last-Event-ID", last), 400,
-			`{"error":"thread `+thread+`: nothing was sent before under this Idempotency-Key, or it is forgotten","code":"invalid"}`)
+			`{"error":"thread `+thread+`: no earlier request has this Idempotency-Key, or it is forgotten","code":"invalid"}`)
 	}
 	r.work()
 	r.want("the runs", []string{"done"}, names(r.get("/v1/runs"), "status"))

@@ -48,7 +48,7 @@ func TestWhatSaysTwoThingsAtOnceIsRefused(t *testing.T) {
 		{`{"regenerate_from":7}`, `regenerate_from is 7, want a string`},
 		{`{"regenerate_from":""}`, `message to retake is empty`},
 		{`{"regenerate_from":"a#b"}`, `message to retake \"a#b\" has the character '#', allowed are A-Z a-z 0-9 . _ : -`},
-		{`{"regenerate_from":"m1","mode":"steer"}`, `mode steer takes nothing back, allowed are queue, interrupt, reject`},
+		{`{"regenerate_from":"m1","mode":"steer"}`, `mode steer withdraws nothing, allowed are queue, interrupt, reject`},
 	}
 	for _, test := range tests {
 		t.Run(test.body, func(t *testing.T) {

@@ -58,7 +58,7 @@ func (r *notebook) logger() *slog.Logger {
 func TestWhoTakesTheAnswerOfARun(t *testing.T) {
 	const (
 		failed  = `failed: it is odd`
-		back    = `level=WARN msg="the answer cannot be used and goes back to the model" step=1 repair=1 error="it is odd"`
+		back    = `level=WARN msg="answer rejected, the model corrects it" step=1 repair=1 error="it is odd"`
 		asks    = `user: [The answer cannot be used: it is odd. Answer again, with nothing but JSON that matches its schema.]`
 		odd     = `assistant: {"n":7}`
 		oddEnd  = `done 1 {"type":"error","code":"invalid_output","detail":"it is odd"} "{\"n\":7}"`

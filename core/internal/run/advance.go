@@ -127,7 +127,7 @@ func (m *machine) answered(ctx context.Context, turn *core.Message, a answer) *c
 		return naturalEnd(*turn)
 	case a.mends:
 		m.draft.askToMend(turn, a.wrong, m.unsaid.AskedForForm())
-		m.holder.warn(ctx, "the answer cannot be used and goes back to the model", "repair", m.draft.totals.Repairs, "error", a.wrong)
+		m.holder.warn(ctx, "answer rejected, the model corrects it", "repair", m.draft.totals.Repairs, "error", a.wrong)
 		return nil
 	}
 	if m.holder.s.failed != nil { // before the write that shows the end

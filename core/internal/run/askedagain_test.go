@@ -193,7 +193,7 @@ func TestAResultThatIsTooLargeAndItsHooks(t *testing.T) {
 				if diff := cmp.Diff(tt.list, last); diff != "" || asked != tt.asked {
 					t.Errorf("after the gate was asked %d times, the list (-want +got):\n%s", asked, diff)
 				}
-				if n := strings.Count(log.String(), "a result cannot be stored"); n != tt.warns {
+				if n := strings.Count(log.String(), "result cannot be stored"); n != tt.warns {
 					t.Errorf("%d complaints, want %d:\n%s", n, tt.warns, &log)
 				}
 				if e := w.entry(t, 3); e.Place != tt.place || e.Duration != 3000 || e.Decision != "about-ask" {

@@ -36,7 +36,7 @@ func (l *line) concludeNow(ctx context.Context, i int, end conclusion) error {
 	err := r.keep(ctx, i, end)
 	if cannotBeStored(err) {
 		large := errors.Is(err, store.ErrTooLarge)
-		r.holder.warn(ctx, "a result cannot be stored", "call", i, "error", err)
+		r.holder.warn(ctx, "result cannot be stored", "call", i, "error", err)
 		what := "it cannot be encoded"
 		if large {
 			what = "it is too large"

@@ -37,7 +37,7 @@ func TestRunEndThatFailsHalfWayChangesNothing(t *testing.T) {
 		lines := append(got.lines, w.end(t, key, receipt))
 		lines = append(lines, w.log(t, key)...)
 		want := []string{
-			`level=ERROR msg="RunEnd failed; the run ends anyway" step=1 error="phase run_end: plugin \"fails\" in phase run_end: not this way"`,
+			`level=ERROR msg="RunEnd failed, the run ends anyway" step=1 error="phase run_end: plugin \"fails\" in phase run_end: not this way"`,
 			`done 1 {"type":"natural_end"} "You said: hi"`, "user: hi", "assistant: You said: hi",
 		}
 		if diff := cmp.Diff(want, lines); diff != "" || l.ran != 1 || l.effects != 0 {
@@ -49,7 +49,7 @@ func TestRunEndThatFailsHalfWayChangesNothing(t *testing.T) {
 // The end of a run that never began takes back what its input supersedes, unless it has no
 // room for changes of the state, or that may be what has cost its claims.
 func TestWhatTheEndOfARunThatNeverBeganTakesBack(t *testing.T) {
-	const skips = `level=ERROR msg="RunEnd is skipped: too many claims of the closing run were lost" step=1 attempts=3`
+	const skips = `level=ERROR msg="RunEnd skipped, too many claims lost" step=1 attempts=3`
 	tests := []struct {
 		name string
 		form thread.Form
@@ -126,7 +126,7 @@ func TestAResultThatOnlyACommitWasToStoreBecomesAnError(t *testing.T) {
 		}
 		says := []string{
 			`level=WARN msg="run ends with an error" step=1 code=too_large detail="what the run made is too large to be stored" error="write head of t/t1: record is over the size limit"`,
-			`level=WARN msg="a result cannot be stored" step=1 call=0 bytes=30354`,
+			`level=WARN msg="result cannot be stored" step=1 call=0 bytes=30354`,
 			`done 1 {"type":"error","code":"too_large","detail":"what the run made is too large to be stored"} ""`,
 		}
 		lines := append(got.lines, w.end(t, key, receipt))

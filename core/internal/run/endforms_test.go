@@ -42,7 +42,7 @@ func metered(t *testing.T, o options) *world {
 // which form it took.
 func TestWhatEachFormOfAnEndLeavesOut(t *testing.T) {
 	smaller := func(form string) string {
-		return `level=ERROR msg="the end of the run is too large for the store and takes a smaller form" step=2 form=` + form + ` error="write head of t/t1: record is over the size limit"`
+		return `level=ERROR msg="run's end too large, stored in a smaller form" step=2 form=` + form + ` error="write head of t/t1: record is over the size limit"`
 	}
 	tests := []struct {
 		form thread.Form

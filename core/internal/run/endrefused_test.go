@@ -119,7 +119,7 @@ func TestAnEndThatIsRefusedBeforeItsWrite(t *testing.T) {
 			log:    []string{"user: hi"}, end: `done 0 {"type":"error","code":"model","detail":"the model failed"} ""`, tokens: "10 tokens, 0 USD",
 		},
 		{
-			name: "a result cannot be stored", options: options{
+			name: "result cannot be stored", options: options{
 				mode: agent.Sequential, model: turns(says(calls("obeys", "{}")...)),
 				tools: []tool.Tool{toolFunc{name: "obeys", run: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
 					<-ctx.Done()
@@ -209,7 +209,7 @@ func TestAnEndThatIsRefusedBeforeItsWrite(t *testing.T) {
 // What the model of a lost claim has used is charged to the day, whoever has taken the run away;
 // and where that cannot be, the log says so.
 func TestWhatALostClaimHasUsed(t *testing.T) {
-	const warning = `level=WARN msg="what a lost claim has used is not charged" step=1 error="charge the tenant: charge run RUN: no such table"`
+	const warning = `level=WARN msg="usage of a lost claim not charged" step=1 error="charge the tenant: charge run RUN: no such table"`
 	paused := regexp.MustCompile(` wait=\S+`)
 	pieces := func(_ context.Context, yield func(model.Delta, error) bool) { // what has no end is taken back, under the next fence
 		if yield(begin(0, "x", "echo"), nil) {
@@ -230,7 +230,7 @@ func TestWhatALostClaimHasUsed(t *testing.T) {
 			if err := w.box.Delete(context.WithoutCancel(t.Context()), key, ""); err != nil {
 				t.Error(err)
 			}
-		}, false, "5 tokens, 0 USD", []string{`level=WARN msg="model call failed and is made again" step=1 kind=overloaded failed=1 error=busy`}},
+		}, false, "5 tokens, 0 USD", []string{`level=WARN msg="model call failed, will be retried" step=1 kind=overloaded failed=1 error=busy`}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

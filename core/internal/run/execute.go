@@ -139,10 +139,10 @@ func (h *holder) awaitLate(ctx context.Context, a *attempt) (returned bool) {
 	return true
 }
 
-// noteDropped logs that not all that a tool showed was passed on.
+// noteDropped logs that reports of a tool dropped.
 func (h *holder) noteDropped(ctx context.Context, kept *parts) {
 	if reports, first := kept.show.out.Dropped(); reports > 0 {
-		h.warn(ctx, "not all that a tool showed was passed on", "call", kept.show.id, "tool", kept.show.name, "reports", reports, "error", first)
+		h.warn(ctx, "reports of a tool dropped", "call", kept.show.id, "tool", kept.show.name, "reports", reports, "error", first)
 	}
 }
 

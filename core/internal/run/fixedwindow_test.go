@@ -184,11 +184,11 @@ func TestAThreadThatIsNotSummarisedIsLogged(t *testing.T) {
 	}{
 		{"refused", func(int) ([]model.Delta, error) { return text(" "), nil }, []string{
 			`level=WARN msg="no summary made, older messages omitted" tenant=t thread=t1 run=RUN up_to=2 error="skipped: refused"`,
-			`level=WARN msg="the thread is not summarised" tenant=t thread=t1 run=RUN step=1 up_to=2 reason=refused`,
+			`level=WARN msg="thread not summarized" tenant=t thread=t1 run=RUN step=1 up_to=2 reason=refused`,
 		}},
 		{"failed", func(int) ([]model.Delta, error) { return nil, failed }, []string{
 			`level=WARN msg="no summary made, older messages omitted" tenant=t thread=t1 run=RUN up_to=2 error="skipped: model\n10.0.0.7"`,
-			`level=WARN msg="the thread is not summarised" tenant=t thread=t1 run=RUN step=1 up_to=2 reason=model`,
+			`level=WARN msg="thread not summarized" tenant=t thread=t1 run=RUN step=1 up_to=2 reason=model`,
 		}},
 	}
 	for _, tt := range tests {

@@ -24,7 +24,7 @@ func (m *machine) shrinks(ctx context.Context, failure error, last thread.Form) 
 		return false, failure
 	}
 	m.form++
-	m.holder.complain(ctx, "the end of the run is too large for the store and takes a smaller form", "form", m.form, "error", failure)
+	m.holder.complain(ctx, "run's end too large, stored in a smaller form", "form", m.form, "error", failure)
 	if err := m.holder.refence(ctx, m.holder.head); err != nil {
 		return false, err
 	}

@@ -135,6 +135,6 @@ func (m *machine) chargeLost(ctx context.Context) {
 	ctx, cancel := m.holder.undisturbed(ctx)
 	defer cancel()
 	if err := m.holder.account.Void(ctx, m.unsaid.Spent(), m.holder.head.Seq); err != nil {
-		m.holder.warn(ctx, "what a lost claim has used is not charged", "error", err)
+		m.holder.warn(ctx, "usage of a lost claim not charged", "error", err)
 	}
 }

@@ -55,7 +55,7 @@ func TestHowManyReportsAreMissedInTheLog(t *testing.T) {
 			})
 			w.submit(t, key, "hi", mailbox.ModeQueue)
 			w.finish(t, key, func(core.Event) error { return nil })
-			if got := strings.Count(log.String(), "not all that a tool showed was passed on"); got != reports || strings.Count(log.String(), " reports=1 ") != reports {
+			if got := strings.Count(log.String(), "reports of a tool dropped"); got != reports || strings.Count(log.String(), " reports=1 ") != reports {
 				t.Errorf("%d lines for %d reports:\n%s", got, reports, &log)
 			}
 		})

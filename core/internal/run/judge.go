@@ -70,7 +70,7 @@ func check(p agent.StopPolicy, view agent.StopView) (end *core.Termination, err 
 	case core.TerminationStopped, core.TerminationBehavior, core.TerminationNatural, core.TerminationBlocked, core.TerminationError:
 	default: // what only the runtime can say, or nothing at all
 		what := fmt.Sprintf("stop policy %q ends the run as %q, which no policy can", stop.Name(p), core.Excerpt(string(settled.Type)))
-		return nil, endAt("stop_policy", what, errors.New("no end that a policy may give"))
+		return nil, endAt("stop_policy", what, errors.New("an end that no policy may return"))
 	}
 	settled.Code = core.Excerpt(settled.Code)
 	settled.Detail = wire.Shorten(settled.Detail, maxDetail)

@@ -174,7 +174,7 @@ func TestWhatIsRememberedOfACancelledCallMayNotApply(t *testing.T) {
 		if diff := cmp.Diff(want, append(w.results(t), left, refused)); diff != "" || asked != 1 {
 			t.Errorf("after %d questions, results, the key, and the call that was refused (-want +got):\n%s", asked, diff)
 		}
-		if n := strings.Count(log.String(), "what a call changes does not apply to what its siblings changed"); n != 1 {
+		if n := strings.Count(log.String(), "change of a call conflicts with its siblings"); n != 1 {
 			t.Errorf("%d complaints, want one:\n%s", n, &log)
 		}
 	})

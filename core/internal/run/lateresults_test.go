@@ -80,7 +80,7 @@ func TestResultsThatAreTriedOnceMore(t *testing.T) {
 		},
 		{
 			"one does not apply where it stands", []left{{call: 0, place: 2, adds: "alone"}, {call: 1, place: 3, adds: "b"}, {call: 2, place: 2, adds: "c"}},
-			[]string{refused + " after d0", added(1), added(2), last}, []string{"0", "3", "2", "1", "dcb"}, "what a call changes does not apply to what its siblings changed",
+			[]string{refused + " after d0", added(1), added(2), last}, []string{"0", "3", "2", "1", "dcb"}, "change of a call conflicts with its siblings",
 		},
 		{
 			"an older program has marked one done that does not apply", []left{{call: 0, adds: "a"}, {call: 1, adds: "alone", done: true}, {call: 2, place: 2, adds: "c"}},
@@ -88,7 +88,7 @@ func TestResultsThatAreTriedOnceMore(t *testing.T) {
 		},
 		{
 			"an older program has marked two done of which one does not apply", []left{{call: 0, adds: "a", done: true}, {call: 1, adds: "alone", done: true}, {call: 2, place: 2, adds: "c"}},
-			[]string{added(0), added(1), added(2), last}, []string{"0", "0", "2", "1", "adc"}, "what a call asked for could not be applied",
+			[]string{added(0), added(1), added(2), last}, []string{"0", "0", "2", "1", "adc"}, "requests of a call cannot be applied",
 		},
 	}
 	for _, tt := range tests {

@@ -120,7 +120,7 @@ func (l *line) extend(t *tail, i int, asked *state.Command) error {
 func (l *line) refuseChange(ctx context.Context, i int, end *conclusion, err error) {
 	r := l.round
 	call := r.turn.ToolCalls[i]
-	r.holder.warn(ctx, "what a call changes does not apply to what its siblings changed", append([]any{"call", call.ID, "tool", call.Name}, failure(err)...)...)
+	r.holder.warn(ctx, "change of a call conflicts with its siblings", append([]any{"call", call.ID, "tool", call.Name}, failure(err)...)...)
 	switch end.result.Status {
 	case core.ResultBlocked, core.ResultDenied, core.ResultCancelled: // no tool has asked for anything
 		return

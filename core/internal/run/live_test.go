@@ -306,7 +306,7 @@ func TestReportsThatAreDroppedAreLogged(t *testing.T) {
 		if diff := cmp.Diff([]string{"tool_call_done"}, types(got.lines)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		for _, part := range []string{"level=WARN", "not all that a tool showed was passed on", "tool=shows", "reports=2", "unsupported type: func()"} {
+		for _, part := range []string{"level=WARN", "reports of a tool dropped", "tool=shows", "reports=2", "unsupported type: func()"} {
 			if !strings.Contains(log.String(), part) {
 				t.Errorf("the log says %s\nwant %q in it", log.String(), part)
 			}

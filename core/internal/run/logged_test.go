@@ -31,7 +31,7 @@ func TestThePlaceOfAPanicIsLogged(t *testing.T) {
 	}{
 		{"of a model", options{model: modelFunc(func(context.Context, model.Request) iter.Seq2[model.Delta, error] { panic("boom") })}, `msg="run ends with an error"`},
 		{"of a hook", at(core.PhaseStepEnd), `msg="run ends with an error"`},
-		{"of a hook at the end", at(core.PhaseRunEnd), `msg="RunEnd failed; the run ends anyway"`},
+		{"of a hook at the end", at(core.PhaseRunEnd), `msg="RunEnd failed, the run ends anyway"`},
 		{"of a tool", options{
 			model: replies(calls("panics", "{}"), text("ok")),
 			tools: []tool.Tool{toolFunc{name: "panics", run: func(context.Context, tool.Call) (tool.Result, error) { panic("boom") }}},
@@ -80,7 +80,7 @@ func TestEachRetryOfAModelIsLogged(t *testing.T) {
 		for _, want := range []string{"failed=1 ", "failed=2 "} {
 			found := false
 			for line := range strings.Lines(log.String()) {
-				found = found || strings.Contains(line, `level=WARN msg="model call failed and is made again"`) &&
+				found = found || strings.Contains(line, `level=WARN msg="model call failed, will be retried"`) &&
 					strings.Contains(line, "kind=overloaded wait=") && strings.Contains(line, want) && strings.Contains(line, `error="try later"`)
 			}
 			if !found {

@@ -216,7 +216,7 @@ func TestAChangeThatDoesNotApplyInACloseIsSaid(t *testing.T) {
 				if diff := cmp.Diff(want, append(w.results(t), left)); diff != "" {
 					t.Errorf("results and the list (-want +got):\n%s", diff)
 				}
-				if n := strings.Count(log.String(), "what a call asked for could not be applied"); n != tt.complaints {
+				if n := strings.Count(log.String(), "requests of a call cannot be applied"); n != tt.complaints {
 					t.Errorf("%d complaints, want %d:\n%s", n, tt.complaints, &log)
 				}
 				time.Sleep(20 * time.Second)

@@ -30,7 +30,7 @@ func TestAStateThatIsNotStored(t *testing.T) {
 		{"as many keys as are read", 999, nil, 1000, nil},
 		{"a key more", 1000, nil, 0, nil},
 		{"a store that fails", 1, core.Errorf(core.CodeInvalid, "no such table"), 1,
-			[]string{`level=WARN msg="state snapshot was not stored" tenant=t thread=t1 run=RUN step=1 error="put S#/thread/k0: no such table"`}},
+			[]string{`level=WARN msg="state snapshot not stored" tenant=t thread=t1 run=RUN step=1 error="put S#/thread/k0: no such table"`}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -105,7 +105,7 @@ func (h *holder) openTurn(ctx context.Context) (core.Message, error) {
 func (h *holder) superseded(ctx context.Context, from uint64) (uint64, []thread.Range, error) {
 	ranges, err := threadlog.Superseded(ctx, h.store, h.records, h.Key, h.head.Supersedes, 0)
 	if err != nil {
-		return from, nil, fmt.Errorf("read what is superseded: %w", err)
+		return from, nil, fmt.Errorf("read superseded ranges: %w", err)
 	}
 	for i, r := range ranges {
 		if from > r.Record()+1 {

@@ -67,7 +67,7 @@ func TestADamagedStateIsLoggedUnderItsStep(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.finish(t, key, nil)
-		const want = `level=WARN msg="state snapshot is unusable, the log is read instead" tenant=t thread=t1 run=RUN step=1 error="decode state snapshot: it does not begin with its schema number"`
+		const want = `level=WARN msg="state snapshot unusable, reading the log" tenant=t thread=t1 run=RUN step=1 error="decode state snapshot: it does not begin with its schema number"`
 		if got := strings.TrimSpace(strings.ReplaceAll(log.String(), receipt.RunID.String(), "RUN")); got != want {
 			t.Errorf("the log says %s\nwant %s", got, want)
 		}

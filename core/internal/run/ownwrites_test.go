@@ -33,10 +33,10 @@ func TestAFormWithoutAFence(t *testing.T) {
 		log     []string
 	}{
 		{"the next form", store.ErrTooLarge, thread.FormBare, nil, true, nil, thread.FormCut, []string{
-			`level=ERROR msg="the end of the run is too large for the store and takes a smaller form" step=0 form=cut error="record is over the size limit"`,
+			`level=ERROR msg="run's end too large, stored in a smaller form" step=0 form=cut error="record is over the size limit"`,
 		}},
 		{"without a fence", store.ErrTooLarge, thread.FormBare, reset, false, reset, thread.FormCut, []string{
-			`level=ERROR msg="the end of the run is too large for the store and takes a smaller form" step=0 form=cut error="record is over the size limit"`,
+			`level=ERROR msg="run's end too large, stored in a smaller form" step=0 form=cut error="record is over the size limit"`,
 		}},
 		{"behind the last form", store.ErrTooLarge, thread.FormLeast, nil, false, store.ErrTooLarge, thread.FormLeast, nil},
 		{"another failure", reset, thread.FormBare, nil, false, reset, thread.FormBare, nil},
@@ -107,7 +107,7 @@ func TestTheLastTurnOfARun(t *testing.T) {
 // Whatever a write leaves out is logged, however small.
 func TestWhatAWriteLeavesOutIsLogged(t *testing.T) {
 	for left, want := range map[int][]string{
-		0: nil, 1: {`level=ERROR msg="the record of what the run has used is too large for the store" step=0 bytes=1`},
+		0: nil, 1: {`level=ERROR msg="usage record too large for the store" step=0 bytes=1`},
 	} {
 		var log said
 		h := &newScripted(t, &scripted{}, &log).holder

@@ -106,7 +106,7 @@ func TestAGateThatBlocksBehindWhatASiblingHasChanged(t *testing.T) {
 				if diff := cmp.Diff(map[run.InstantKind]int{run.InstantAsked: 1}, kinds); diff != "" {
 					t.Errorf("instants of which it was said what was decided before (-want +got):\n%s", diff)
 				}
-				if n := strings.Count(log.String(), "what a call changes does not apply to what its siblings changed"); n != tt.warns {
+				if n := strings.Count(log.String(), "change of a call conflicts with its siblings"); n != tt.warns {
 					t.Errorf("%d complaints, want %d:\n%s", n, tt.warns, &log)
 				}
 			})

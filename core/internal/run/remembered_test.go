@@ -48,7 +48,7 @@ func TestARefusalThatIsToBeRemembered(t *testing.T) {
 		{"once", core.RememberOnce, nil, false, nil, []string{denied, other, slept}, "", "", `done 2 {"type":"natural_end"} "ok"`},
 		{
 			"what it changes does not apply", core.RememberRun, nil, true, []string{heard}, []string{denied, other, slept}, "other",
-			"what a call changes does not apply to what its siblings changed", `done 2 {"type":"natural_end"} "ok"`,
+			"change of a call conflicts with its siblings", `done 2 {"type":"natural_end"} "ok"`,
 		},
 		{
 			"its hook fails", core.RememberRun, errors.New("no memory"), false, []string{heard}, []string{"not_executed: no result: the run was ended first (plugin)", other, slept}, "",

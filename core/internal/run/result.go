@@ -121,7 +121,7 @@ func (r *round) storeSmaller(ctx context.Context, i int) error {
 	if err != nil {
 		return endWith("encoding", err)
 	}
-	r.holder.warn(context.WithoutCancel(ctx), "a result cannot be stored", "call", i, "bytes", len(r.calls[i].result.payload))
+	r.holder.warn(context.WithoutCancel(ctx), "result cannot be stored", "call", i, "bytes", len(r.calls[i].result.payload))
 	r.calls[i].end(&entry, payload)
 	return r.storeResult(ctx, i)
 }

@@ -152,7 +152,7 @@ func TestWhatCannotBeTakenBackIsRefused(t *testing.T) {
 		refused("queued", core.CodeConflict, `thread t1: message "queued"`+unread)
 		refused("a#b", core.CodeInvalid, `message to retake "a#b" has the character '#', allowed are A-Z a-z 0-9 . _ : -`)
 		answer := r.entry(t, 9).Message // of what took the second's place
-		refused(answer.ID, core.CodeInvalid, `thread t1: message "`+answer.ID+`" is not a person's: it can be said again, but not replaced`, "x")
+		refused(answer.ID, core.CodeInvalid, `thread t1: message "`+answer.ID+`" is not a person's: it can be repeated, but not replaced`, "x")
 		gone := first.RunID.String() + ".1" // the answer to the second, in whose place another was said
 		refused(gone, core.CodeSuperseded, `thread t1: message "`+gone+`" was withdrawn before`)
 		if after := r.head(t, key).Version; after != before {

@@ -358,7 +358,7 @@ func TestRetriesAreAnnounced(t *testing.T) {
 			t.Errorf("events (-want +got):\n%s", diff)
 		}
 		for _, want := range []string{"kind=overloaded wait=1s failed=1 error=busy", "kind=overloaded wait=3s failed=2 error=busy"} {
-			if n := strings.Count(log.String(), want); n != 1 || !strings.Contains(log.String(), `level=WARN msg="model call failed and is made again"`) {
+			if n := strings.Count(log.String(), want); n != 1 || !strings.Contains(log.String(), `level=WARN msg="model call failed, will be retried"`) {
 				t.Errorf("the log has %d lines with %s:\n%s", n, want, log.String())
 			}
 		}

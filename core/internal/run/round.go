@@ -187,5 +187,5 @@ func (r *round) addResults() {
 // complainOf logs that a request of a stored result could not be applied.
 func (r *round) complainOf(ctx context.Context, i int, err error) {
 	call := r.turn.ToolCalls[i]
-	r.holder.complain(ctx, "what a call asked for could not be applied", slices.Concat([]any{"call", call.ID, "tool", call.Name}, failure(err))...)
+	r.holder.complain(ctx, "requests of a call cannot be applied", slices.Concat([]any{"call", call.ID, "tool", call.Name}, failure(err))...)
 }

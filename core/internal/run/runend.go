@@ -27,7 +27,7 @@ func (m *machine) runEnd(ctx context.Context, t *core.Termination) (skipped bool
 		return false, nil
 	}
 	if m.holder.head.Run.Attempts >= thread.SkipRunEnd {
-		m.holder.complain(ctx, "RunEnd is skipped: too many claims of the closing run were lost", "attempts", m.holder.head.Run.Attempts)
+		m.holder.complain(ctx, "RunEnd skipped, too many claims lost", "attempts", m.holder.head.Run.Attempts)
 		return true, nil
 	}
 	// A phase that failed half-way has changed nothing of the draft: its outcome is
@@ -39,7 +39,7 @@ func (m *machine) runEnd(ctx context.Context, t *core.Termination) (skipped bool
 		if ctx.Err() != nil {
 			return false, fmt.Errorf("run end: %w", context.Cause(ctx))
 		}
-		m.holder.complain(ctx, "RunEnd failed; the run ends anyway", failure(err)...)
+		m.holder.complain(ctx, "RunEnd failed, the run ends anyway", failure(err)...)
 	}
 	// Only the later part of the draft is RunEnd's. The rest is the changes of the
 	// calls, which each claim makes again from their results.
@@ -65,7 +65,7 @@ func (m *machine) recallRunEnd(ctx context.Context) error {
 		}
 		m.draft.at, m.runEnded, m.form = end.At, end, max(m.form, end.Form)
 	case core.CodeOf(err) == core.CodeCorrupt:
-		m.holder.complain(ctx, "what RunEnd changed is lost", "error", err)
+		m.holder.complain(ctx, "changes of RunEnd lost", "error", err)
 	default:
 		return err
 	}

@@ -154,7 +154,7 @@ func TestRunEndsWhoseRecordOfRunEndIsLost(t *testing.T) {
 		if diff := cmp.Diff([]string(nil), w.piled(t)); diff != "" {
 			t.Error(diff)
 		}
-		if lines := strings.Join(got.lines, "\n"); !strings.Contains(lines, `level=ERROR msg="what RunEnd changed is lost" step=1 error=`) {
+		if lines := strings.Join(got.lines, "\n"); !strings.Contains(lines, `level=ERROR msg="changes of RunEnd lost" step=1 error=`) {
 			t.Errorf("the log says %s", lines)
 		}
 	})

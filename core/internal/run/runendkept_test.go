@@ -42,7 +42,7 @@ func TestWhatAClaimMakesOfARunEndBeforeIt(t *testing.T) {
 			if err := w.store.Put(t.Context(), key, kept); err != nil {
 				t.Fatal(err)
 			}
-		}, logged: `level=ERROR msg="what RunEnd changed is lost"`},
+		}, logged: `level=ERROR msg="changes of RunEnd lost"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

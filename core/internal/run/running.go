@@ -133,7 +133,7 @@ func (s *scheduler) toolReturned(ctx context.Context, f finished) error {
 		result = tool.Failed("execution failed: " + err.Error())
 	default:
 		if err := s.tries(t, result.Command); err != nil {
-			r.holder.warn(ctx, "a tool's change of the state does not apply", append([]any{"call", t.call.ID, "tool", t.call.Name}, failure(err)...)...)
+			r.holder.warn(ctx, "state change of a tool does not apply", append([]any{"call", t.call.ID, "tool", t.call.Name}, failure(err)...)...)
 			result = tool.Failed("execution failed: its change of the state does not apply")
 		} else if base != nil { // what its own hooks changed is not in its way
 			result.Command.Batch.Base = new(t.began)

@@ -206,7 +206,7 @@ func lastTurnOf(messages []core.Message, run core.ID) *core.Message {
 // them.
 func (p *plan) complainOfLeft(ctx context.Context, log *logger) {
 	if p.left > 0 {
-		log.complain(ctx, "the record of what the run has used is too large for the store", "bytes", p.left)
+		log.complain(ctx, "usage record too large for the store", "bytes", p.left)
 	}
 }
 

@@ -33,7 +33,7 @@ func (b *base) storeSnapshot(ctx context.Context, h *holder) {
 		}
 	}
 	if err != nil {
-		h.warn(ctx, "state snapshot was not stored", "error", err)
+		h.warn(ctx, "state snapshot not stored", "error", err)
 		return
 	}
 	if saved == nil {

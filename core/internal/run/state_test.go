@@ -209,7 +209,7 @@ func TestChangeThatDoesNotApplyIsItsCallsError(t *testing.T) {
 		if diff := cmp.Diff([][]string{{"0"}, {"ok", "error"}}, [][]string{effects, heard}); diff != "" {
 			t.Errorf("effects, and what hooks heard (-want +got):\n%s", diff)
 		}
-		if n := strings.Count(log.String(), "a tool's change of the state does not apply"); n != 1 {
+		if n := strings.Count(log.String(), "state change of a tool does not apply"); n != 1 {
 			t.Errorf("%d log lines about the call, want 1:\n%s", n, &log)
 		}
 	})

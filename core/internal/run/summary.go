@@ -83,7 +83,7 @@ func (p *prompt) skip(ctx context.Context, upTo uint64, reason string, attrs ...
 	p.draft.replacePast(&past)
 	p.noted = past.SummaryNote()
 	p.settled = append(p.settled, core.Event{Type: core.EventContextSkipped, UpTo: upTo, Reason: reason})
-	p.holder.warn(ctx, "the thread is not summarised", append([]any{"up_to", upTo, "reason", reason}, attrs...)...)
+	p.holder.warn(ctx, "thread not summarized", append([]any{"up_to", upTo, "reason", reason}, attrs...)...)
 }
 
 // announceSummaries emits once in a step the fate of the summaries that it has

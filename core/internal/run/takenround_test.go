@@ -114,7 +114,7 @@ func TestARoundWithoutItsTurnIsDamaged(t *testing.T) {
 				log.Reset()
 				w.step(t, key)
 				const end = `done 0 {"type":"error","code":"corrupt","detail":"the stored thread cannot be read"} ""`
-				if got := w.end(t, key, receipt); got != end || !strings.Contains(log.String(), "the turn before sequence 3 has not the calls that the head says") {
+				if got := w.end(t, key, receipt); got != end || !strings.Contains(log.String(), "the turn before sequence 3 does not have the calls of the head") {
 					t.Errorf("the run is %s, want %s; the log has:\n%s", got, end, &log)
 				}
 				second := w.submit(t, key, "hi", mailbox.ModeQueue)

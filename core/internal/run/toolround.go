@@ -42,7 +42,7 @@ func openRound(ctx context.Context, h *holder, b *base, d *draft) (*toolRound, e
 	// must be theirs, or results would be stored under calls that no model made.
 	messages := d.messages.Slice()
 	if len(messages) == 0 || len(messages[len(messages)-1].ToolCalls) != len(h.head.Run.Calls) {
-		return nil, fmt.Errorf("the turn before sequence %d has not the calls that the head says: %w", h.head.Run.Base, store.ErrCorrupt)
+		return nil, fmt.Errorf("the turn before sequence %d does not have the calls of the head: %w", h.head.Run.Base, store.ErrCorrupt)
 	}
 	t := newToolRound(h, b, d, messages[len(messages)-1], h.head.Run.Base)
 	// First the merged calls, then the stored results: a result that the round's

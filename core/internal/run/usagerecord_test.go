@@ -61,14 +61,14 @@ func TestWhatIsRecordedOfTheUseOfARun(t *testing.T) {
 // The log says what the smallest form of an end has left out of what is recorded of its run,
 // whichever write of the end is the last.
 func TestTheLogSaysWhatAnEndLeavesOutOfItsUse(t *testing.T) {
-	const smaller = `level=ERROR msg="the end of the run is too large for the store and takes a smaller form"`
+	const smaller = `level=ERROR msg="run's end too large, stored in a smaller form"`
 	tests := []struct {
 		name      string
 		cancelled bool
 		want      string
 	}{
-		{"failed", false, `level=ERROR msg="the record of what the run has used is too large for the store" step=1 bytes=9220`},
-		{"cancelled", true, `level=ERROR msg="the record of what the run has used is too large for the store" step=1 bytes=9224`},
+		{"failed", false, `level=ERROR msg="usage record too large for the store" step=1 bytes=9220`},
+		{"cancelled", true, `level=ERROR msg="usage record too large for the store" step=1 bytes=9224`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -152,7 +152,7 @@ func TestTheLastFormLeavesOutUsageThatIsTooLarge(t *testing.T) {
 	p.complainOfLeft(t.Context(), &h.log)
 	p.left = 9000
 	p.complainOfLeft(t.Context(), &h.log)
-	want := []string{`level=ERROR msg="the record of what the run has used is too large for the store" step=0 bytes=9000`}
+	want := []string{`level=ERROR msg="usage record too large for the store" step=0 bytes=9000`}
 	if diff := cmp.Diff(want, log.lines); diff != "" {
 		t.Errorf("the log (-want +got):\n%s", diff)
 	}

@@ -25,7 +25,7 @@ func CheckDecision(t core.Ticket, d core.Decision) error {
 	form, payload := t.Suspension.ResponseSchema, d.Payload
 	replays := t.Mode == core.ResumeReplay || t.Mode == ""
 	if d.Lasts() && !t.AsksPermission() {
-		return core.Errorf(core.CodeInvalid, "remember is of answers to a request for permission, and the call waits for something else")
+		return core.Errorf(core.CodeInvalid, "remember applies to requests for permission, the call waits for something else")
 	}
 	if !t.Resumes(d) || replays && len(payload) == 0 {
 		return nil

@@ -57,7 +57,7 @@ func TestWhatADecisionMayBring(t *testing.T) {
 }
 
 func TestOnlyAnswersToARequestForPermissionAreRemembered(t *testing.T) {
-	const refused = "remember is of answers to a request for permission, and the call waits for something else"
+	const refused = "remember applies to requests for permission, the call waits for something else"
 	for _, tt := range []struct {
 		mode core.ResumeMode
 		kind core.TicketKind

@@ -116,7 +116,7 @@ func (r *Reader) unusable(ctx context.Context, at At, err error) error {
 		return err
 	}
 	if err != nil {
-		r.warn(ctx, at, "state snapshot is unusable, the log is read instead", "error", err)
+		r.warn(ctx, at, "state snapshot unusable, reading the log", "error", err)
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ func (t *Turn) callFailed(ctx context.Context, err error) error {
 		return &EndError{Code: "model", Cause: err}
 	}
 	wait := max(t.env().Jitter(Pause(t.step.Agent.Spec.Retry, kind, t.failed)), asked, t.step.Circuits.Wait(t.member, t.asked.Model))
-	t.step.Claim.Warn(ctx, "model call failed and is made again", "kind", kind, "wait", wait, "failed", t.failed, "error", err)
+	t.step.Claim.Warn(ctx, "model call failed, will be retried", "kind", kind, "wait", wait, "failed", t.failed, "error", err)
 	t.step.Events.Emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Wait: wait.Milliseconds(), Reason: string(kind)})
 	// Announced in both cases: a reader who stays sees why nothing comes.
 	if !t.stays(wait) {
@@ -137,7 +137,7 @@ func (t *Turn) overflowed(ctx context.Context, err error) error {
 		return &EndError{Code: "context_overflow", Cause: err}
 	}
 	t.shortened = true
-	t.step.Claim.Warn(ctx, "the request was too long for the model, which is shown less", "first", first, "failed", t.failed, "error", err)
+	t.step.Claim.Warn(ctx, "request too long for the model, shortened", "first", first, "failed", t.failed, "error", err)
 	t.step.Events.Emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Reason: string(model.KindOverflow)})
 	return t.cutPieces(ctx)
 }
