@@ -365,7 +365,7 @@ func TestTheParentOfAChildWhoseRecordIsDamaged(t *testing.T) {
 		{"its input is there", func(*testing.T, child) {}, true, 0, ""},
 		{"its input cannot be read now", func(t *testing.T, c child) {
 			c.failing(recordname.Input(c.receipt.DispatchID, 0), errors.New("no connection"))
-		}, false, 1, "read whose child run"},
+		}, false, 1, "read the parent of child run"},
 		{"its input is damaged, too", func(t *testing.T, c child) {
 			get := c.store.OnGet
 			c.store.OnGet = func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
@@ -377,7 +377,7 @@ func TestTheParentOfAChildWhoseRecordIsDamaged(t *testing.T) {
 				}
 				return c.store.Backend.Get(ctx, key, name)
 			}
-		}, false, 0, "no record says whose it was"},
+		}, false, 0, "parent of an ended child run unknown"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -229,7 +229,7 @@ func (u *submission) checkSupersede(ctx context.Context, head thread.Head) error
 	if at == 0 || u.original != nil { // the start of the original's input is such a place
 		return nil
 	}
-	refused := core.Errorf(core.CodeInvalid, "supersede: no run's input starts at sequence %d, of the %d records of thread %s",
+	refused := core.Errorf(core.CodeInvalid, "supersede: no run's input starts at sequence %d, want the first message of one, among the %d records of thread %s",
 		at, head.Seq, u.in.Thread.Thread)
 	if at > head.Seq {
 		return refused

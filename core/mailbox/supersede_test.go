@@ -78,7 +78,7 @@ func TestOnlyWhereARunsInputBeginsCanBeSuperseded(t *testing.T) {
 				if core.CodeOf(err) != core.CodeInvalid || after.Version != before.Version {
 					t.Errorf("the error is %v at version %d after %d, want invalid and no write", err, after.Version, before.Version)
 				}
-				if want := "allowed is the first message of one, of the 11 records that thread t1 has"; err != nil && !strings.Contains(err.Error(), want) {
+				if want := "want the first message of one, among the 11 records of thread t1"; err != nil && !strings.Contains(err.Error(), want) {
 					t.Errorf("the error is %q, want %q in it", err, want)
 				}
 				s.Opening.Supersede = 0 // the Key was not used up

@@ -322,7 +322,7 @@ func TestChildOfALostParentLeavesTheHead(t *testing.T) {
 		if parent.Version != before.Version || slices.ContainsFunc(told.Outbox, func(e thread.OutboxEntry) bool { return e.Kind == thread.OutboxChildEnded }) {
 			t.Errorf("the parent went from version %d to %d, and the child's thread owes %+v", before.Version, parent.Version, told.Outbox)
 		}
-		if !strings.Contains(log.String(), "no record says whose it was") {
+		if !strings.Contains(log.String(), "parent of an ended child run unknown") {
 			t.Errorf("the log says %s", &log)
 		}
 	})

@@ -111,7 +111,7 @@ func TestResultsThatAreTriedOnceMore(t *testing.T) {
 				if diff := cmp.Diff([][]string{tt.results, tt.places, wantTimes}, got); diff != "" {
 					t.Errorf("results, places with the key, and times (-want +got):\n%s\n%s", diff, &p.log)
 				}
-				if got := strings.Count(p.log.String(), "msg=\"what a call"); got != min(1, len(tt.warns)) || !strings.Contains(p.log.String(), tt.warns) {
+				if got := strings.Count(p.log.String(), "of a call c"); got != min(1, len(tt.warns)) || !strings.Contains(p.log.String(), tt.warns) {
 					t.Errorf("%d complaints, want %q:\n%s", got, tt.warns, &p.log)
 				}
 			})
