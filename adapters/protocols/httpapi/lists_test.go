@@ -143,7 +143,7 @@ func whatIsSaidOfAThreadHasLimits(t *testing.T) {
 		{`{"title":"` + strings.Repeat("ä", 200) + `"}`, 200, ""},
 		{`{"title":"` + strings.Repeat("ä", 201) + `"}`, 400, `{"error":"title has 201 characters, at most 200 are allowed","code":"invalid"}`},
 		{`{"title":"a\nb"}`, 400, `{"error":"title \"a\\nb\" has a control character, text on one line is allowed","code":"invalid"}`},
-		{`{"title":" "}`, 400, `{"error":"title is blank; null takes a title away","code":"invalid"}`},
+		{`{"title":" "}`, 400, `{"error":"title is blank; null removes a title","code":"invalid"}`},
 		{`{"title":""}`, 400, `{"error":"title is empty; null removes a title","code":"invalid"}`},
 		{`{"title":7}`, 400, `{"error":"title is 7, want a string, or null","code":"invalid"}`},
 		{`{}`, 400, `{"error":"body changes nothing, at least one of title and metadata is required","code":"invalid"}`},
