@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -12,51 +15,66 @@ import (
 	"github.com/reveille-run/reveille/scripts/verify/docs/markdown"
 )
 
+// followed are the parts of the tutorial whose steps TestTheTutorial follows. Part 4 needs AWS.
+var followed = []string{"1-first-answer", "2-own-tool", "3-approval", "5-crash-test"}
+
 // TestBlocksAreChecked checks each code block by its kind, which is what follows the fence.
 // `sh run` is executed by
 // TestCommandsRun, `sh step` and its companions by TestTheTutorial, `go module` by package
 // house, and blocks of clients by make test-clients.
 func TestBlocksAreChecked(t *testing.T) {
 	for name, document := range documents(t) {
-		for _, b := range document.Blocks {
-			kind, parameter, _ := strings.Cut(b.Info, "=")
-			switch kind {
-			case "go file":
-				isPieceOf(t, name, b, parameter)
-			case "json reader", "yaml reader":
-				isReadBy(t, name, b, parameter)
-			case "sh check":
-				namesWhatExists(t, name, b)
-			case "sh run":
-				if len(commands(b.Text)) != strings.Count("\n"+b.Text, "\ncurl ") || !strings.HasPrefix(b.Text, "curl ") {
-					t.Errorf("%s:%d: sh run takes uses of curl alone, one below the other", name, b.Line)
-				}
-			case "sh step", "sh fails", "sh host", "go append", "diff edit", "text output":
-				namesWhatExists(t, name, b)
-			case "tsx client", "js client", "go module":
-				isReadByATest(t, name, b)
-			case "text":
-			default:
-				t.Errorf("%s:%d: %q is no kind of block; see %s", name, b.Line, b.Info, "scripts/README.md")
+		for i, b := range document.Blocks {
+			if err := checkBlock(name, document.Blocks[:i], b); err != nil {
+				t.Errorf("%s:%d: %v", name, b.Line, err)
 			}
 		}
 	}
 }
 
-// isPieceOf reports a block that is not a part of a file, indentation aside.
-func isPieceOf(t *testing.T, name string, b markdown.Block, path string) {
-	t.Helper()
-	source, err := os.ReadFile(filepath.Join(root, path))
+// checkBlock checks a block of a document; before are the blocks before it.
+func checkBlock(name string, before []markdown.Block, b markdown.Block) error {
+	kind, parameter, _ := strings.Cut(b.Info, "=")
+	if strings.TrimSpace(b.Text) == "" {
+		return errors.New("the block is empty")
+	}
+	switch kind {
+	case "go file":
+		return isPieceOf(b.Text, parameter)
+	case "json reader", "yaml reader":
+		return isReadBy(b.Text, parameter)
+	case "sh check":
+		return namesWhatExists(b.Text)
+	case "sh run":
+		return hasCommandsAlone(b.Text)
+	case "sh step", "sh fails", "sh host", "go append", "diff edit":
+		part, ok := strings.CutPrefix(strings.TrimSuffix(name, path.Ext(name)), "functions/tutorial/")
+		if !ok || !slices.Contains(followed, part) {
+			return fmt.Errorf("nothing runs the block %q, only the tutorial can have it", b.Info)
+		}
+		return namesWhatExists(b.Text)
+	case "text output":
+		return errors.Join(followsCommand(before), namesWhatExists(b.Text))
+	case "tsx client", "js client", "go module":
+		return isReadByATest(name, b.Info)
+	case "text":
+		return nil
+	}
+	return fmt.Errorf("%q is no kind of block; see scripts/README.md", b.Info)
+}
+
+// isPieceOf returns an error unless a block is whole lines of a file, indentation aside.
+func isPieceOf(block, file string) error {
+	source, err := os.ReadFile(filepath.Join(root, file))
 	if err != nil {
-		t.Errorf("%s:%d: %v", name, b.Line, err)
-		return
+		return err
 	}
 	for _, indent := range []string{"", "\t", "\t\t", "\t\t\t"} {
-		if strings.Contains(string(source), indented(b.Text, indent)) {
-			return
+		if strings.Contains("\n"+string(source), "\n"+indented(block, indent)) {
+			return nil
 		}
 	}
-	t.Errorf("%s:%d: %s does not have this block:\n%s", name, b.Line, path, b.Text)
+	return fmt.Errorf("%s does not have this block:\n%s", file, block)
 }
 
 func indented(text, indent string) string {
@@ -70,47 +88,131 @@ func indented(text, indent string) string {
 	return b.String()
 }
 
+// hasCommandsAlone returns an error unless each line of a block starts or continues a use of
+// curl that TestCommandsRun understands.
+func hasCommandsAlone(block string) error {
+	lines := strings.Split(strings.TrimSpace(continued.ReplaceAllString(block, " ")), "\n")
+	if len(commands(block)) != len(lines) {
+		return errors.New("sh run takes uses of curl alone, one below the other")
+	}
+	return nil
+}
+
+// followsCommand returns an error unless the last block is commands, to whose response an
+// output is compared, or a further output of them.
+func followsCommand(before []markdown.Block) error {
+	if len(before) > 0 {
+		switch before[len(before)-1].Info {
+		case "sh run", "sh step", "sh fails", "sh host", "text output":
+			return nil
+		}
+	}
+	return errors.New("an output follows commands that run, without another block between them")
+}
+
 var (
 	makes     = regexp.MustCompile(`\bmake ([a-z][a-z-]*)`)
 	variables = regexp.MustCompile(`\bREVEILLE_[A-Z_]+`)
 	programs  = regexp.MustCompile(`\./(?:scripts|functions)/[a-z/.-]+`)
 )
 
-// namesWhatExists reports make targets, settings and programs of a block that do not exist.
-func namesWhatExists(t *testing.T, name string, b markdown.Block) {
-	t.Helper()
-	makefile := "\n" + read(t, "Makefile")
-	for _, m := range makes.FindAllStringSubmatch(b.Text, -1) {
-		if !strings.Contains(makefile, "\n"+m[1]+":") {
-			t.Errorf("%s:%d: there is no make %s", name, b.Line, m[1])
+// namesWhatExists returns an error for make targets, settings and programs of a block that do
+// not exist.
+func namesWhatExists(block string) error {
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		return err
+	}
+	var all []error
+	for _, m := range makes.FindAllStringSubmatch(block, -1) {
+		if !strings.Contains("\n"+string(makefile), "\n"+m[1]+":") {
+			all = append(all, fmt.Errorf("there is no make %s", m[1]))
 		}
 	}
-	for _, v := range variables.FindAllString(b.Text, -1) {
-		if !slices.ContainsFunc(settings.Variables(), func(known settings.Variable) bool { return known.Name == v }) {
-			t.Errorf("%s:%d: there is no setting %s", name, b.Line, v)
+	for _, v := range variables.FindAllString(block, -1) {
+		if !isSetting(v) {
+			all = append(all, fmt.Errorf("there is no setting %s", v))
 		}
 	}
-	for _, p := range programs.FindAllString(b.Text, -1) {
+	for _, p := range programs.FindAllString(block, -1) {
 		if _, err := os.Stat(filepath.Join(root, p)); err != nil {
-			t.Errorf("%s:%d: there is no %s", name, b.Line, p)
+			all = append(all, fmt.Errorf("there is no %s", p))
 		}
 	}
+	return errors.Join(all...)
 }
 
-// isReadByATest reports a document that no test of Go names: its block would run nowhere.
-func isReadByATest(t *testing.T, name string, b markdown.Block) {
-	t.Helper()
+func isSetting(name string) bool {
+	return slices.ContainsFunc(settings.Variables(), func(v settings.Variable) bool { return v.Name == name })
+}
+
+// isReadByATest returns an error if no test of Go names a document: its block would run
+// nowhere.
+func isReadByATest(name, info string) error {
 	all, err := files()
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	for _, file := range all {
 		if strings.HasSuffix(file, "_test.go") && !strings.HasPrefix(file, "scripts/verify/docs/") {
 			text, err := os.ReadFile(filepath.Join(root, file))
-			if err == nil && strings.Contains(string(text), name) {
-				return
+			if err == nil && strings.Contains(string(text), name) { // else it is deleted
+				return nil
 			}
 		}
 	}
-	t.Errorf("%s:%d: no test names this document, so nothing runs the block %q", name, b.Line, b.Info)
+	return fmt.Errorf("no test names this document, so nothing runs the block %q", info)
+}
+
+// TestWrongBlocksAreRefused has a wrong block of each kind.
+func TestWrongBlocksAreRefused(t *testing.T) {
+	const part = "functions/tutorial/1-first-answer.md"
+	tests := []struct {
+		name, document, info, text string
+		before                     string // info of the block before
+		want                       string
+	}{
+		{"no kind", part, "", "make run\n", "", `"" is no kind of block; see scripts/README.md`},
+		{"another kind", part, "sh", "make run\n", "", `"sh" is no kind of block; see scripts/README.md`},
+		{"empty", part, "go file=core/doc.go", "\n", "", "the block is empty"},
+		{"whole lines", "README.md", "go file=scripts/verify/docs/doc.go", "package main\n\n//go:generate go run .\n", "", ""},
+		{"a part of a line", "README.md", "go file=scripts/verify/docs/doc.go", "main\n", "", "scripts/verify/docs/doc.go does not have this block:\nmain\n"},
+		{"no file", "README.md", "go file=core/none.go", "package main\n", "", "open " + root + "/core/none.go: no such file or directory"},
+		{"no reader", "README.md", "json reader=none", "{}\n", "", `there is no reader "none": add it to readers_test.go`},
+		{"not JSON", "README.md", "json reader=json", "{\n", "", "json: unexpected end of JSON input"},
+		{"an unknown field of a spec", "README.md", "yaml reader=spec", "id: a\nmodels: m\n", "", `spec: block.yaml:2:1: unknown field "models", did you mean "model"?`},
+		{"unknown fields of triggers", "README.md", "json reader=triggers", `{"trigger": []}`, "", `triggers: REVEILLE_TRIGGERS:1:2: unknown field "trigger" in file, did you mean "triggers"?`},
+		{"an unknown field of a catalog", "README.md", "json reader=catalog", `{"model": []}`, "", `catalog: model catalog: unknown field "model" in file, did you mean "models"?`},
+		{"an unknown field of limits", "README.md", "json reader=limits", `{"tenant": {}}`, "", `limits: limits: unknown field "tenant", did you mean "tenants"?`},
+		{"what exists", "README.md", "sh check", "REVEILLE_LEASE=1s make run # ./scripts/user/new ./functions/app\n", "", ""},
+		{"what does not exist", "README.md", "sh check", "REVEILLE_LEAS=1s make walk\n./scripts/user/none\n", "", "there is no make walk\nthere is no setting REVEILLE_LEAS\nthere is no ./scripts/user/none"},
+		{"curl", "README.md", "sh run", "curl localhost:3000/a \\\n  -X POST\ncurl localhost:3000/b\n", "", ""},
+		{"another command after curl", "README.md", "sh run", "curl localhost:3000/a\nmake run\n", "", "sh run takes uses of curl alone, one below the other"},
+		{"another command before curl", "README.md", "sh run", "make run\ncurl localhost:3000/a\n", "", "sh run takes uses of curl alone, one below the other"},
+		{"an unknown option", "README.md", "sh run", "curl --fail localhost:3000/a\n", "", "sh run takes uses of curl alone, one below the other"},
+		{"a pipe", "README.md", "sh run", "curl localhost:3000/a | jq .\n", "", "sh run takes uses of curl alone, one below the other"},
+		{"a step", part, "sh step", "make run\n", "", ""},
+		{"a step elsewhere", "functions/guides/models.md", "sh step", "make run\n", "", `nothing runs the block "sh step", only the tutorial can have it`},
+		{"a step on AWS", "functions/tutorial/4-deploy.md", "diff edit=go.mod", "-a\n", "", `nothing runs the block "diff edit=go.mod", only the tutorial can have it`},
+		{"an output", "README.md", "text output", "a\n", "sh run", ""},
+		{"an output of nothing", "README.md", "text output", "a\n", "", "an output follows commands that run, without another block between them"},
+		{"an output of commands that do not run", "README.md", "text output", "a\n", "sh check", "an output follows commands that run, without another block between them"},
+		{"a client that a test reads", "functions/guides/embedding.md", "go module", "package main\n", "", ""},
+		{"a client that no test reads", "core/decisions/none.md", "js client", "f()\n", "", `no test names this document, so nothing runs the block "js client"`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var before []markdown.Block
+			if test.before != "" {
+				before = []markdown.Block{{Info: test.before}}
+			}
+			got := ""
+			if err := checkBlock(test.document, before, markdown.Block{Info: test.info, Text: test.text}); err != nil {
+				got = err.Error()
+			}
+			if got != test.want {
+				t.Errorf("got  %q\nwant %q", got, test.want)
+			}
+		})
+	}
 }

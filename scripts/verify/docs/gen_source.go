@@ -33,7 +33,7 @@ func constants(file *ast.File, kind string) (all []constant, err error) {
 			}
 			literal, ok := spec.Values[0].(*ast.BasicLit)
 			if !ok || literal.Kind != token.STRING {
-				continue
+				return nil, fmt.Errorf("constant %s is not a literal", spec.Names[0].Name)
 			}
 			value, err := strconv.Unquote(literal.Value)
 			if err != nil {

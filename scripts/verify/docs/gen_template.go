@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -32,7 +33,11 @@ func readTemplate(root string) (t template, err error) {
 	if err := yaml.Unmarshal(text, &sections); err != nil {
 		return t, fmt.Errorf("template.yaml: %w", err)
 	}
-	return template{sections["Parameters"], sections["Outputs"]}, nil
+	t = template{sections["Parameters"], sections["Outputs"]}
+	if len(t.Parameters.Content) == 0 || len(t.Outputs.Content) == 0 {
+		return t, errors.New("template.yaml has no Parameters or no Outputs")
+	}
+	return t, nil
 }
 
 // parameterTable lists the parameters of template.yaml.
@@ -48,6 +53,9 @@ func parameterTable(root string) (string, error) {
 		if err := t.Parameters.Content[i+1].Decode(&p); err != nil {
 			return "", fmt.Errorf("template.yaml: parameter %s: %w", name, err)
 		}
+		if p.Description == "" {
+			return "", fmt.Errorf("template.yaml: parameter %s has no description", name)
+		}
 		preset := "required"
 		if p.Default != nil {
 			preset = code(*p.Default, "empty")
@@ -58,6 +66,8 @@ func parameterTable(root string) (string, error) {
 			meaning += " Allowed: `" + strings.Join(p.AllowedValues, "`, `") + "`."
 		case p.MinValue != nil && p.MaxValue != nil:
 			meaning += " Allowed: " + *p.MinValue + " to " + *p.MaxValue + "."
+		case p.MinValue != nil || p.MaxValue != nil:
+			return "", fmt.Errorf("template.yaml: parameter %s has one limit, want both", name)
 		}
 		rows = append(rows, []string{code(name, ""), preset, meaning})
 	}
@@ -91,6 +101,9 @@ func outputTable(root string) (string, error) {
 		}
 		if err := t.Outputs.Content[i+1].Decode(&o); err != nil {
 			return "", fmt.Errorf("template.yaml: output %s: %w", name, err)
+		}
+		if o.Description == "" {
+			return "", fmt.Errorf("template.yaml: output %s has no description", name)
 		}
 		rows = append(rows, []string{code(name, ""), sentence(o.Description)})
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // TestTextsNameWhatExists looks up each file and make target that the text of a document
-// names.
+// names, and each setting.
 func TestTextsNameWhatExists(t *testing.T) {
 	makefile := "\n" + read(t, "Makefile")
 	named := regexp.MustCompile("`((?:functions|core|adapters|scripts|events|infra)/[a-z0-9_/.-]+)`")
@@ -19,6 +19,11 @@ func TestTextsNameWhatExists(t *testing.T) {
 		for _, m := range named.FindAllStringSubmatch(text, -1) {
 			if _, err := os.Stat(filepath.Join(root, m[1])); err != nil {
 				t.Errorf("%s: there is no %s", name, m[1])
+			}
+		}
+		for _, v := range regexp.MustCompile(`\bREVEILLE_[A-Z_]*[A-Z]\b`).FindAllString(text, -1) {
+			if !isSetting(v) {
+				t.Errorf("%s: there is no setting %s", name, v)
 			}
 		}
 		for _, m := range target.FindAllStringSubmatch(text, -1) {

@@ -3,14 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"testing"
+	"fmt"
 
 	"github.com/reveille-run/reveille/adapters/triggers/rules"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent/specfile"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model/catalog"
-	"github.com/reveille-run/reveille/scripts/verify/docs/markdown"
 )
 
 // readers decode the blocks of JSON and YAML in documents, as the runtime decodes them.
@@ -40,14 +39,14 @@ func (anyAgent) Submit(context.Context, mailbox.Submission) (mailbox.Receipt, er
 	return mailbox.Receipt{}, nil
 }
 
-func isReadBy(t *testing.T, name string, b markdown.Block, reader string) {
-	t.Helper()
+// isReadBy returns an error if a reader refuses a block.
+func isReadBy(block, reader string) error {
 	decode, ok := readers[reader]
 	if !ok {
-		t.Errorf("%s:%d: there is no reader %q: add it to readers_test.go", name, b.Line, reader)
-		return
+		return fmt.Errorf("there is no reader %q: add it to readers_test.go", reader)
 	}
-	if err := decode([]byte(b.Text)); err != nil {
-		t.Errorf("%s:%d: %s: %v", name, b.Line, reader, err)
+	if err := decode([]byte(block)); err != nil {
+		return fmt.Errorf("%s: %w", reader, err)
 	}
+	return nil
 }

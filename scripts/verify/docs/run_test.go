@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/reveille-run/reveille/scripts/verify/docs/markdown"
 )
@@ -72,12 +74,16 @@ func agentsOf(t *testing.T, document markdown.Document) (environ []string) {
 	return environ
 }
 
+// builds is the folder of the host; empty: no test has built it.
+var builds string
+
 // built is the host with the demo agent, built once.
 var built = sync.OnceValues(func() (string, error) {
 	folder, err := os.MkdirTemp("", "documents")
 	if err != nil {
 		return "", err
 	}
+	builds = folder
 	binary := filepath.Join(folder, "host")
 	command := exec.Command("go", "build", "-o", binary, "./scripts/user/demo")
 	command.Dir = root
@@ -89,8 +95,8 @@ var built = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	status := m.Run()
-	if binary, err := built(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(binary)) // of this test alone
+	if builds != "" {
+		_ = os.RemoveAll(builds)
 	}
 	os.Exit(status)
 }
@@ -134,14 +140,15 @@ type command struct {
 }
 
 var (
-	use    = regexp.MustCompile(`(?m)^curl (.*)$`)
-	option = regexp.MustCompile(`\s*(?:-N|-s|-i|-X ([A-Z]+)|-H '([^']*)'|-d '([^']*)'|"?(?:http://)?(?:localhost|127\.0\.0\.1):3000([^\s"]*)"?)`)
+	use       = regexp.MustCompile(`(?m)^curl (.*)$`)
+	continued = regexp.MustCompile(`\s*\\\n\s*`) // the end of a line that the next one continues
+	option    = regexp.MustCompile(`\s*(?:-N|-s|-i|-X ([A-Z]+)|-H '([^']*)'|-d '([^']*)'|"?(?:http://)?(?:localhost|127\.0\.0\.1):3000([^\s"]*)"?)`)
 )
 
 // commands are the uses of curl in a block that this reads: with an address of the host
 // and the options -N, -s, -i, -X, -H and -d.
 func commands(text string) (all []command) {
-	text = regexp.MustCompile(`\s*\\\n\s*`).ReplaceAllString(text, " ")
+	text = continued.ReplaceAllString(text, " ")
 	for _, line := range use.FindAllStringSubmatch(text, -1) {
 		c := command{method: http.MethodGet}
 		for _, m := range option.FindAllStringSubmatch(line[1], -1) {
@@ -183,7 +190,9 @@ var found = map[string]*regexp.Regexp{
 func (c client) send(t *testing.T, where string, command command) string {
 	t.Helper()
 	path, body := c.fill(command.path), c.fill(command.body)
-	request, err := http.NewRequestWithContext(t.Context(), command.method, c.url+path, strings.NewReader(body))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // also for a stream that does not end
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, command.method, c.url+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +202,7 @@ func (c client) send(t *testing.T, where string, command command) string {
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%s: %v", where, err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)

@@ -28,7 +28,7 @@ func TestTheTutorial(t *testing.T) {
 	r := reader{folder: filepath.Join(t.TempDir(), "reveille"), address: freeAddress(t), ids: map[string]string{}}
 	copyRepository(t, r.folder)
 	t.Cleanup(func() { r.stop(syscall.SIGTERM) })
-	for _, part := range []string{"1-first-answer", "2-own-tool", "3-approval", "5-crash-test"} {
+	for _, part := range followed {
 		name := "functions/tutorial/" + part + ".md"
 		start := time.Now()
 		for _, b := range markdown.Parse([]byte(read(t, name))).Blocks {
@@ -53,6 +53,7 @@ type reader struct {
 	output  string // of the last command
 
 	host     *exec.Cmd
+	ended    chan error // the host has ended
 	log      *log
 	reloads  bool // the host is make dev
 	changed  bool // a file, and the host of that change was not waited for
@@ -93,6 +94,8 @@ func (r *reader) step(t *testing.T, commands string, fails bool) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	command := exec.CommandContext(ctx, "bash", "-e", "-c", commands+"\npwd >&3")
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
 	command.Dir = r.folder
 	var out bytes.Buffer
 	command.Stdout, command.Stderr = &out, &out
@@ -128,11 +131,16 @@ func (r *reader) serve(t *testing.T, command string) {
 	r.host.Dir = r.folder
 	r.host.Env = append(os.Environ(), "REVEILLE_ADDR="+r.address, "REVEILLE_MODEL=scripted")
 	r.host.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	r.log = &log{}
+	r.log = &log{grows: make(chan struct{}, 1)}
 	r.host.Stdout, r.host.Stderr = r.log, r.log
+	r.host.WaitDelay = 10 * time.Second
 	if err := r.host.Start(); err != nil {
+		r.host = nil
 		t.Fatal(err)
 	}
+	host, ended := r.host, make(chan error, 1)
+	r.ended = ended
+	go func() { ended <- host.Wait() }() // stop waits for it
 	r.reloads, r.listened = command == "make dev", 0
 	r.listen(t)
 	r.output = strings.ReplaceAll(r.log.text(), r.address, "127.0.0.1:3000")
@@ -141,9 +149,14 @@ func (r *reader) serve(t *testing.T, command string) {
 // listen waits until the host says once more that it listens.
 func (r *reader) listen(t *testing.T) {
 	t.Helper()
-	want := r.listened + 1
-	for deadline := time.Now().Add(3 * time.Minute); strings.Count(r.log.text(), "msg=listening") < want; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	want, late := r.listened+1, time.After(3*time.Minute)
+	for strings.Count(r.log.text(), "msg=listening") < want {
+		select {
+		case <-r.log.grows:
+		case err := <-r.ended:
+			r.host = nil
+			t.Fatalf("the host has ended (%v):\n%s", err, r.log.text())
+		case <-late:
 			t.Fatalf("the host does not listen:\n%s", r.log.text())
 		}
 	}
@@ -156,7 +169,7 @@ func (r *reader) stop(signal syscall.Signal) {
 		return
 	}
 	_ = syscall.Kill(-r.host.Process.Pid, signal)
-	_ = r.host.Wait() // a signal ends it
+	<-r.ended
 	r.host = nil
 }
 
@@ -195,13 +208,18 @@ func patched(t *testing.T, text, difference string) string {
 
 // log collects what a host prints.
 type log struct {
-	mu  sync.Mutex
-	all bytes.Buffer
+	mu    sync.Mutex
+	all   bytes.Buffer
+	grows chan struct{} // receives a value after a write
 }
 
 func (l *log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	select {
+	case l.grows <- struct{}{}:
+	default: // the reader has not looked since the last write
+	}
 	return l.all.Write(p)
 }
 

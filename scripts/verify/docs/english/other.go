@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,7 +21,11 @@ func others(root string) (all []text, err error) {
 	} {
 		source, failed := os.ReadFile(filepath.Join(root, path))
 		err = errors.Join(err, failed)
-		all = append(all, read(path, source)...)
+		texts := read(path, source)
+		if failed == nil && (len(texts) == 0 || filepath.Ext(path) == ".json" && !json.Valid(source)) {
+			err = errors.Join(err, fmt.Errorf("%s: no texts found, or not JSON", path))
+		}
+		all = append(all, texts...)
 	}
 	return all, errors.Join(err, folder(filepath.Join(root, "adapters/protocols/page/src"), func(path string) error {
 		if !strings.HasSuffix(path, ".ts") && !strings.HasSuffix(path, ".tsx") {

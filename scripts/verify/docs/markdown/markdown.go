@@ -5,6 +5,7 @@ package markdown
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -46,10 +47,10 @@ type Link struct {
 	Address string
 }
 
-// Block is a fenced code block.
+// Block is a code block.
 type Block struct {
 	Line int    // of its first line of code
-	Info string // what follows the opening fence, such as "go file=x.go"
+	Info string // what follows the opening fence, such as "go file=x.go"; empty: indented code
 	Text string
 }
 
@@ -92,6 +93,8 @@ func (r *reader) visit(node ast.Node, entering bool) (ast.WalkStatus, error) {
 		r.html(n.Segments)
 	case *ast.HTMLBlock:
 		r.html(n.Lines())
+	case *ast.CodeBlock:
+		r.document.Blocks = append(r.document.Blocks, Block{Line: r.line, Text: string(n.Lines().Value(r.source))})
 	case *ast.FencedCodeBlock:
 		info := ""
 		if n.Info != nil {
@@ -173,7 +176,7 @@ func (r *reader) anchor(heading string) string {
 	n := r.anchors[name]
 	r.anchors[name]++
 	if n > 0 {
-		return name + "-" + string(rune('0'+n))
+		return name + "-" + strconv.Itoa(n)
 	}
 	return name
 }

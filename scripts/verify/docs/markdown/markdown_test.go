@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,6 +25,25 @@ func TestADocumentIsRead(t *testing.T) {
 		Blocks:   []Block{{22, "sh run", "make run\n"}},
 	}
 	if diff := cmp.Diff(want, Parse([]byte(source))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAnchorsOfTheSameHeadingAreNumbered(t *testing.T) {
+	var anchors []string
+	for _, h := range Parse([]byte(strings.Repeat("# Use\n\n", 12))).Headings {
+		anchors = append(anchors, h.Anchor)
+	}
+	want := []string{"use", "use-1", "use-2", "use-3", "use-4", "use-5", "use-6", "use-7", "use-8", "use-9", "use-10", "use-11"}
+	if diff := cmp.Diff(want, anchors); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Indented code has no kind, so the checks refuse it.
+func TestIndentedCodeIsABlock(t *testing.T) {
+	want := []Block{{Line: 3, Text: "make run\n"}}
+	if diff := cmp.Diff(want, Parse([]byte("Use:\n\n    make run\n")).Blocks); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
