@@ -11,9 +11,9 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
-// A client's decisions and what its person says beside them are read in one step: nothing
-// wakes the run between the two. The same request again, which finds the calls decided, is
-// the same submission.
+// One step reads a client's decisions together with its input: nothing wakes the run
+// between the two. The same request again, which finds the calls decided, is the same
+// submission.
 func (o Options) answeredInput(t *testing.T) {
 	s := newStage(t, o, false, "a", "b")
 	s.wait([]int{0}, 1)

@@ -14,8 +14,8 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// parts are an agent that counts its steps in the thread's state, and says the
-// same whichever process takes a step.
+// parts are an agent that counts its steps in the thread's state. Its responses do not
+// depend on the process that takes a step.
 func parts(t *testing.T) agent.Parts {
 	t.Helper()
 	count := tool.New(tool.Spec{Name: "count", Description: "Returns the number of earlier steps."},

@@ -49,7 +49,7 @@ func resume(calls ...int) (all []mailbox.Deciding) {
 	return all
 }
 
-// decide streams decisions and compares what is shown.
+// decide streams decisions and compares the events.
 func (s *stage) decide(what string, decisions []mailbox.Deciding, want ...string) []mailbox.Decided {
 	s.t.Helper()
 	var got events
@@ -63,8 +63,8 @@ func (s *stage) decide(what string, decisions []mailbox.Deciding, want ...string
 	return decided
 }
 
-// inCallOrder sorts results that came one behind the other: calls that run side
-// by side end in any order, and those that overtake others have no position ("-").
+// inCallOrder sorts consecutive results: concurrent calls end in any order, and those
+// that overtake others have no position ("-").
 func inCallOrder(lines []string) []string {
 	result := func(line string) bool { return strings.HasPrefix(line, "tool_call_done ") }
 	sorted := slices.Clone(lines)
@@ -92,8 +92,8 @@ func replayed(results ...string) []string {
 		"step_end", "step_start", "text_delta Echo: a, b", "inference_complete", "step_end", "run_finish natural_end")
 }
 
-// What was there before the wait is not shown again, neither to the client that
-// decides nor to it when it tries again.
+// Events from before the wait are not sent again, neither to the client that decides nor
+// to its retry.
 func (o Options) onlyDecision(t *testing.T) {
 	s := newStage(t, o, false, "a", "b")
 	s.wait([]int{0}, 1)
@@ -149,7 +149,7 @@ func (o Options) earlierDecision(t *testing.T) {
 	s.wait([]int{1}, 0, 2)
 	s.decided(0)
 	s.claim()
-	s.wait([]int{0, 1}) // the other ticket stands
+	s.wait([]int{0, 1}) // the other ticket is still open
 	s.decide("the first again", resume(0), "run_start", "tool_call_done c0", "run_finish suspended")
 	want := rest("tool_call_done c2")
 	want[4], want[5] = "text_delta Echo: a", "text_delta , b, c"
@@ -186,7 +186,7 @@ func (o Options) followedDecision(t *testing.T) {
 	}
 }
 
-// What is refused is shown no event; what was taken before it is not held back.
+// A refused decision gets no event; decisions that were accepted before it still apply.
 func (o Options) refusedDecisions(t *testing.T) {
 	tests := []struct {
 		name      string
@@ -234,8 +234,8 @@ func (o Options) unheardDecision(t *testing.T) {
 	}
 }
 
-// What a failed step has shown of the round is stored: the stream goes on behind
-// it, when somebody else has taken the step again, and nothing is void.
+// The events of the round that a failed step has sent are stored: when another worker
+// has taken the step again, the stream continues after them, and nothing is void.
 func (o Options) failedStep(t *testing.T) {
 	s := newStage(t, o, false, "a", "b")
 	s.wait([]int{0}, 1)
@@ -259,7 +259,7 @@ func (o Options) failedStep(t *testing.T) {
 	}
 }
 
-// With little time left the run is left to the queue at once.
+// With little time left the run goes to the queue immediately.
 func (o Options) lateDecision(t *testing.T) {
 	s := newStage(t, o, false, "a", "b")
 	s.wait([]int{0}, 1)
@@ -277,8 +277,8 @@ func (o Options) lateDecision(t *testing.T) {
 	}
 }
 
-// The claim finds another run open: it is given back, and the stream shows how
-// its own has ended.
+// The claim finds another run open: it is released, and the stream shows the end of its
+// own run.
 func (o Options) overtakenDecision(t *testing.T) {
 	s := newStage(t, o, false, "a", "b")
 	s.wait([]int{0}, 1)
@@ -310,9 +310,9 @@ func (o Options) overtakenDecision(t *testing.T) {
 	}
 }
 
-// Before the claim somebody else goes on with the round, waits again, and the decision on
-// that comes too. What is new of the round is shown first, behind nothing that the
-// stream's own step shows: also when that fails, and the round is told again from commits.
+// Before the claim another worker continues the round and waits again, and the decision on
+// that wait arrives, too. The stream first shows the new events of the round, before those
+// of its own step: also if that step fails, and the round is repeated from commits.
 func (o Options) overtakenRound(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -359,8 +359,8 @@ func (o Options) overtakenRound(t *testing.T) {
 	}
 }
 
-// A decision that comes again while the list of decisions lags is known to have been
-// taken, and no more: its stream shows the run from the start before it goes on with it.
+// A decision that is repeated while the list of decisions lags is only known to be
+// accepted: its stream shows the run from the start before it continues.
 func (o Options) forgottenDecision(t *testing.T) {
 	s := newStage(t, o, false, "a", "b")
 	s.wait(nil, 0)
@@ -383,8 +383,8 @@ func (o Options) forgottenDecision(t *testing.T) {
 	}
 }
 
-// The decision stands when its stream fails before the first event: the run is
-// left to the queue at once.
+// The decision remains valid if its stream fails before the first event: the run goes to
+// the queue immediately.
 func (o Options) brokenStream(t *testing.T) {
 	broken := core.Errorf(core.CodeUnavailable, "no response")
 	for _, tt := range []struct {

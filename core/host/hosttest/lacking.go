@@ -27,7 +27,7 @@ func (o Options) Lacking(t *testing.T) {
 		name          string
 		phases        []phase
 		least, within time.Duration // until all is done, by the clock
-		result        string        // of each call that the older build came to
+		result        string        // of each call that the older build reached
 	}{
 		{"the newer build returns", []phase{{[]release{newer}, 1}, {[]release{older}, 12}, {releases: []release{newer}}}, time.Minute, 8 * time.Minute, ""},
 		{"the builds alternate", []phase{{[]release{newer}, 1}, {releases: []release{older, newer}}}, 0, 3 * time.Minute, ""},

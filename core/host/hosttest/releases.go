@@ -63,8 +63,8 @@ var deployments = []struct {
 		[]phase{{[]release{writing}, 2}, {[]release{old}, 20}, {releases: []release{reading}}}, old, 2, 40 * time.Minute},
 }
 
-// transcript is what the thread holds in the end, whoever took the steps: the
-// tool says how many steps the state has counted before it.
+// transcript is the content of the thread at the end, independent of the releases that
+// took the steps: the tool returns the number of earlier steps in the state.
 var transcript = []string{
 	"user: first",
 	"assistant: turn 1", "tool: 0",
@@ -89,8 +89,8 @@ func (o Options) Releases(t *testing.T) {
 			begin := w.now()
 			for _, p := range d.phases {
 				w.play(p, func() {
-					// After the first step, and after the second, so that the texts
-					// stand at the same places whoever takes the steps.
+					// After the first step, and after the second, so that the places of the texts do not
+					// depend on the releases that take the steps.
 					switch head := w.head(); {
 					case len(receipts) == 1 && head.Run.Step >= 1:
 						receipts = append(receipts, w.submit(d.sends, "steered", mailbox.ModeSteer))
@@ -129,13 +129,13 @@ func (w *world) play(p phase, between func()) {
 	}
 }
 
-// idle reports whether nothing is left to do.
+// idle reports whether there is no more work.
 func (w *world) idle() bool {
 	head := w.head()
 	return head.Exists() && !head.Open() && len(head.Unopened()) == 0
 }
 
-// wantEnds looks at what is stored when all is done.
+// wantEnds checks the stored records at the end.
 func (w *world) wantEnds(receipts []mailbox.Receipt, schema uint16) {
 	w.t.Helper()
 	head := w.head()

@@ -24,9 +24,9 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// stage is a thread with a run that has called echo for each of some texts, as
-// call "c0", "c1" and so on. The test holds its claim and says how far its tool
-// round is; a runtime over the same store shows it, and goes on with it.
+// stage is a thread with a run that has called echo for each of some texts, as call
+// "c0", "c1" and so on. The test holds its claim and controls the progress of its tool
+// round; a runtime over the same store shows the run and continues it.
 type stage struct {
 	t       *testing.T
 	store   *storetest.Faulty
@@ -66,7 +66,7 @@ func (s *stage) reading(fails func(name string) error) {
 	}
 }
 
-// newStage begins with the turn committed and no call begun.
+// newStage returns a stage with the turn committed and no call started.
 func newStage(t *testing.T, o Options, batch bool, texts ...string) *stage {
 	t.Helper()
 	s := &stage{t: t, store: &storetest.Faulty{Backend: o.Open(t, env.System().Now)}, batch: batch}
@@ -222,7 +222,7 @@ func (s *stage) statuses(done []int) []thread.CallStatus {
 	return calls
 }
 
-// suspend makes results visible, and tickets, while the round goes on.
+// suspend makes results and tickets visible while the round continues.
 func (s *stage) suspend(done []int, suspended ...int) {
 	s.t.Helper()
 	tickets, records := s.suspended(suspended...)
@@ -285,7 +285,7 @@ func (s *stage) finish(ctx context.Context) {
 	}
 }
 
-// beside runs f while the test goes on; wait returns f's error. The context of
+// beside runs f while the test continues; wait returns f's error. The context of
 // both ends after a minute.
 func (s *stage) beside(f func(ctx context.Context) error) (ctx context.Context, wait func() error) {
 	ctx, cancel := env.System().WithTimeout(s.t.Context(), time.Minute)

@@ -34,7 +34,7 @@ var sayings = []saying{
 		pages: []string{"one", "re: one", "two again", "re: two again"}},
 	{text: "three again", supersede: 7, began: 14, back: &thread.Range{From: 4, To: 13}, // which is superseded itself by now
 		pages: []string{"one", "re: one", "three again", "re: three again"}},
-	{text: "and again", supersede: 15, began: 18, back: &thread.Range{From: 4, To: 17}, // the input behind the record
+	{text: "and again", supersede: 15, began: 18, back: &thread.Range{From: 4, To: 17}, // the input after the record
 		pages: []string{"one", "re: one", "and again", "re: and again"}},
 	{text: "four", began: 22,
 		pages: []string{"one", "re: one", "and again", "re: and again", "four", "re: four"}},

@@ -225,8 +225,8 @@ func (o Options) twoStretches(t *testing.T, processes int) {
 	}
 }
 
-// usageOfADeletedRun deletes the thread when the tool has run and the model is to be asked
-// again: nobody comes to the end of the stretch.
+// usageOfADeletedRun deletes the thread after the tool and before the next model call: no
+// worker reaches the end of the stretch.
 func (o Options) usageOfADeletedRun(t *testing.T) {
 	w := newMetered(t, o)
 	id := w.decided()

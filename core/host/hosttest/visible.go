@@ -51,11 +51,11 @@ func (s *stage) page(after uint64, limit int) host.MessagePage {
 	return page
 }
 
-// The last page has what is visible early, behind the committed part and over
-// its limit, and its cursor stays the same until the round is closed.
+// The last page has the early visible messages, after the committed part and over its
+// limit. Its cursor stays the same until the round is closed.
 func (o Options) pages(t *testing.T) {
 	s := newStage(t, o, false, "a", "b", "c")
-	s.result(1) // stored, but the head does not say so
+	s.result(1) // stored, but not yet in the head
 	s.wait([]int{0, 2}, 1)
 	next := s.submit("next")
 	pending := unread("next", next.DispatchID, s.receipt.RunID)
@@ -158,7 +158,7 @@ func (o Options) lostInput(t *testing.T) {
 	}
 }
 
-// What a page or a run has to read is its failure.
+// A page or a run fails if one of its reads fails.
 func (o Options) failingReads(t *testing.T) {
 	s := newStage(t, o, false, "a", "b")
 	s.wait([]int{0}, 1)
@@ -210,7 +210,7 @@ func turnOf(calls int) (lines []string) {
 	return append(lines, "inference_complete")
 }
 
-// Results behind a call that is open have no positions.
+// Results after an open call have no positions.
 func (o Options) lateReader(t *testing.T) {
 	for _, tt := range []struct {
 		done, suspended []int
@@ -234,7 +234,7 @@ func (o Options) lateReader(t *testing.T) {
 	}
 }
 
-// What cannot be read is not left out: the stream ends before it.
+// Unreadable records are not skipped: the stream ends before them.
 func (o Options) stoppedReader(t *testing.T) {
 	s := newStage(t, o, false, "a", "b")
 	s.wait([]int{0}, 1)

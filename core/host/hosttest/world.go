@@ -113,8 +113,8 @@ func (w *world) build(r release, agents agent.Parts) *host.Host {
 	return program
 }
 
-// submit sends a text through a release, which must accept it whatever it can
-// read.
+// submit sends a text through a release, which must accept it independent of the schema
+// that it can read.
 func (w *world) submit(r release, text string, mode mailbox.Mode) mailbox.Receipt {
 	w.t.Helper()
 	receipt, err := w.program(r).Submit(w.t.Context(), mailbox.Submission{
