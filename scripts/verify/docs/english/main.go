@@ -6,8 +6,8 @@
 //
 // In Markdown it reads prose, in Go the comments of packages and of exported names. With
 // -texts it reads string literals, too: errors, logs and help. It prints a line for each
-// violation and ends with status 1 if there is one. Package tests hold the numbers that
-// each package may have, which may only fall.
+// violation and ends with status 1 if there is one. Tests allow none in documentation, and
+// of literals as many as testdata/recorded.txt has for each package.
 package main
 
 import (
