@@ -68,6 +68,9 @@ func TestErrorsOfResolvedSpecsHavePlaces(t *testing.T) {
 			if diff := cmp.Diff(test.want, fmt.Sprint(located)); diff != "" {
 				t.Error(diff)
 			}
+			if again := places.Locate(located); again != located {
+				t.Errorf("a located error is %v", again)
+			}
 			if at := (*specfile.Error)(nil); errors.As(located, &at) && (core.CodeOf(located) != core.CodeInvalid || !errors.Is(located, errors.Unwrap(at))) {
 				t.Errorf("code %s of %v", core.CodeOf(located), located)
 			}

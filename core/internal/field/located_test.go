@@ -27,6 +27,7 @@ func TestTheSpecsThatAnErrorIsAbout(t *testing.T) {
 		{"a field of a spec", "build: agent a: no such thing", fmt.Errorf("build: %w", agent(field.At("model", missing))), []string{"agent a model"}},
 		{"the outer of two fields", "agent a: no such thing", agent(field.At("tools[1]", field.At("name", missing))), []string{"agent a tools[1]"}},
 		{"a field of the first of several errors", "agent a: no such thing\nother", agent(errors.Join(field.At("model", missing), errors.New("other"))), []string{"agent a model"}},
+		{"a field of a single error that was joined", "agent a: no such thing", agent(errors.Join(field.At("model", missing))), []string{"agent a model"}},
 		{"a checked field", `agent "b": model is empty`, field.Invalid("agent", "b", "model", "is empty"), []string{"agent b model"}},
 		{"a spec within a spec", "agent a: no such thing", agent(&field.Located{Kind: "model", ID: "m", Field: "provider", Err: missing}), []string{"agent a ", "model m provider"}},
 	}

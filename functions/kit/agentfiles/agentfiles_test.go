@@ -11,6 +11,8 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/model/scripted"
+	"github.com/reveille-run/reveille/core/reveille"
 	"github.com/reveille-run/reveille/functions/kit/agentfiles"
 )
 
@@ -49,6 +51,7 @@ func TestFilesAreAddedToParts(t *testing.T) {
 		{"of two, the program's only agent stays the default", map[string]string{"agents/a.yaml": a, "agents/b.yml": b}, code("", "x"), []string{"x", "a", "b"}, "x"},
 		{"the files name the default", map[string]string{"agents/a.yaml": a, "agents/b.yml": b + "---\ndefault: b"}, code("x", "x"), []string{"x", "a", "b"}, "b"},
 		{"without agents in the program there is no default of two", map[string]string{"agents/a.yaml": a, "agents/b.json": `{"id":"b","model":"m"}`}, code(""), []string{"a", "b"}, ""},
+		{"the program's default is an agent of the files", map[string]string{"agents/a.yaml": a, "agents/b.yml": b}, code("b", "x"), []string{"x", "a", "b"}, "b"},
 		{"subfolders are not read", map[string]string{"agents/a.yaml": a, "agents/more/b.yaml": b}, code("x", "x"), []string{"x", "a"}, "a"},
 	}
 	for _, test := range tests {
@@ -77,9 +80,38 @@ func TestModelsPoolsAndProvidersAreAdded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts := files.Add(agent.Parts{Default: "x", Specs: []agent.Spec{{ID: "x"}}})
-	if len(parts.ModelSpecs) != 1 || len(parts.Pools) != 1 || len(parts.Providers) != 1 || parts.Providers[0].APIKey.Reveal() != "sk-1" || parts.Default != "x" {
-		t.Errorf("parts %+v", parts)
+	parts := files.Add(agent.Parts{
+		Default: "x", Specs: []agent.Spec{{ID: "x"}},
+		ModelSpecs: []agent.ModelSpec{{ID: "mx"}}, Pools: []agent.ModelPoolSpec{{ID: "px"}}, Providers: []agent.ProviderSpec{{ID: "vx"}},
+	})
+	got := []string{parts.Default}
+	for _, m := range parts.ModelSpecs {
+		got = append(got, m.ID)
+	}
+	for _, p := range parts.Pools {
+		got = append(got, p.ID)
+	}
+	for _, p := range parts.Providers {
+		got = append(got, p.ID)
+	}
+	if diff := cmp.Diff([]string{"x", "mx", "m", "px", "q", "vx", "p"}, got); diff != "" || parts.Providers[1].APIKey.Reveal() != "sk-1" {
+		t.Errorf("key %q; default, models, pools and providers (-want +got):\n%s", parts.Providers[1].APIKey.Reveal(), diff)
+	}
+}
+
+// An error of the runtime about an agent of the files has its place, and any error the code
+// of bad input.
+func TestAnErrorOfTheRuntimeHasTheFile(t *testing.T) {
+	write(t, map[string]string{"agents/a.yaml": "id: a\nmodel: none\n"})
+	files, err := agentfiles.Read("agents/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = reveille.New(files.Add(agent.Parts{Models: reveille.Models{"m": {Model: scripted.Rules()}}}), nil)
+	located := files.Locate(err)
+	const want = `agents/a.yaml:2:1: resolving agent "a": model "none" not found, known are: m`
+	if got := fmt.Sprint(located); got != want || core.CodeOf(located) != core.CodeInvalid {
+		t.Errorf("%s (code %s), want %s", got, core.CodeOf(located), want)
 	}
 }
 

@@ -134,12 +134,21 @@ func connect(s settings.Settings, p settings.Provider) (agent.ProviderSpec, erro
 		if len(others) > 0 {
 			hint = set(others)
 		}
-		for name, want := range s.Misnamed {
-			if want == p.KeyVariable {
-				hint = fmt.Sprintf(" (found %s: did you mean this key?)", name)
-			}
+		if near := misnamed(s, p.KeyVariable); len(near) > 0 {
+			hint = fmt.Sprintf(" (found %s: did you mean this key?)", strings.Join(near, ", "))
 		}
 		return c, fmt.Errorf("environment variable %s is not set: REVEILLE_MODEL names a model of %s, which needs this key%s", p.KeyVariable, p.ID, hint)
 	}
 	return c, nil
+}
+
+// misnamed returns the variables with names close to that of a key, sorted.
+func misnamed(s settings.Settings, key string) (names []string) {
+	for name, want := range s.Misnamed {
+		if want == key {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }

@@ -31,8 +31,8 @@ func checkNames(given map[string]string, known []string) error {
 	return fmt.Errorf("unknown environment variable %s, known are: %s", strings.Join(unknown, ", "), strings.Join(known, ", "))
 }
 
-// nearest returns the known name with the smallest distance; "" if a third of the
-// characters after the prefix, and at least two, differ.
+// nearest returns the known name with the smallest distance. It returns "" if that is more
+// than two, and more than a third of the characters after the prefix.
 func nearest(name string, known []string) string {
 	best, least := "", max(2, (len(name)-len(prefix))/3)+1
 	for _, other := range known {
@@ -88,7 +88,7 @@ func misnamed(given map[string]string) map[string]string {
 			stem = alias
 		}
 		for _, p := range Providers() {
-			if p.KeyVariable == "" || p.KeyVariable == name || given[p.KeyVariable] != "" {
+			if given[p.KeyVariable] != "" { // maybe it is name
 				continue
 			}
 			want := strings.TrimSuffix(p.KeyVariable, "_API_KEY")

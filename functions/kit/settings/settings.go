@@ -90,7 +90,7 @@ func Read(environ []string, also ...string) (Settings, error) {
 		given[name] = value
 	}
 	var s Settings
-	known := also
+	known := slices.Clone(also)
 	for _, v := range variables() {
 		known = append(known, v.Name)
 		value := given[v.Name]

@@ -91,6 +91,10 @@ func TestReadRefuses(t *testing.T) {
 		{"a lease too short", "REVEILLE_LEASE=999ms", `environment variable REVEILLE_LEASE is "999ms", allowed: a duration from 1s to 15m`},
 		{"a lease without unit", "REVEILLE_LEASE=30", `environment variable REVEILLE_LEASE is "30", allowed: a duration from 1s to 15m`},
 		{"a lease too long", "REVEILLE_LEASE=901s", `environment variable REVEILLE_LEASE is "901s", allowed: a duration from 1s to 15m`},
+		{"a sweep too rare", "REVEILLE_SWEEP_INTERVAL=601s", `environment variable REVEILLE_SWEEP_INTERVAL is "601s", allowed: a duration from 10ms to 10m`},
+		{"a sweep too often", "REVEILLE_SWEEP_INTERVAL=9ms", `environment variable REVEILLE_SWEEP_INTERVAL is "9ms", allowed: a duration from 10ms to 10m`},
+		{"a day too many", "REVEILLE_USAGE_DAYS=3661", `environment variable REVEILLE_USAGE_DAYS is "3661", allowed: 0 to 3660; 0 records nothing`},
+		{"metrics neither on nor off", "REVEILLE_METRICS=yes", `environment variable REVEILLE_METRICS is "yes", allowed: on, off`},
 		{"no request", "REVEILLE_MAX_REQUESTS=0", `environment variable REVEILLE_MAX_REQUESTS is "0", allowed: 1 to 1000000`},
 		{"a request too many", "REVEILLE_MAX_REQUESTS=1000001", `environment variable REVEILLE_MAX_REQUESTS is "1000001", allowed: 1 to 1000000`},
 		{"an unknown level", "REVEILLE_LOG_LEVEL=loud", `environment variable REVEILLE_LOG_LEVEL is "loud", allowed: debug, info, warn, error`},
@@ -118,6 +122,35 @@ func TestReadRefuses(t *testing.T) {
 				t.Errorf("error %s\nwant  %s", got, test.want)
 			}
 		})
+	}
+}
+
+func TestTheLargestValuesAreRead(t *testing.T) {
+	s, err := Read([]string{"REVEILLE_SWEEP_INTERVAL=10m", "REVEILLE_USAGE_DAYS=3660", "REVEILLE_LEASE=1s"})
+	if err != nil || s.Sweep != 10*time.Minute || s.UsageKeep != 3660*24*time.Hour || s.Lease != time.Second {
+		t.Errorf("%v, %v, %v, %v", s.Sweep, s.UsageKeep, s.Lease, err)
+	}
+}
+
+func TestThePageIsShown(t *testing.T) {
+	tests := []struct {
+		value            string
+		byDefault, shown bool
+	}{
+		{"", true, true}, {"", false, false}, {"on", true, true}, {"on", false, true}, {"off", true, false}, {"off", false, false},
+	}
+	for _, test := range tests {
+		if got := (Settings{Page: test.value}).ShowsPage(test.byDefault); got != test.shown {
+			t.Errorf("%q with the default %t: %t", test.value, test.byDefault, got)
+		}
+	}
+}
+
+// Further names of a caller's slice are not overwritten.
+func TestTheCallersNamesAreKept(t *testing.T) {
+	names := []string{"REVEILLE_OWN", "REVEILLE_OTHER"}
+	if _, err := Read([]string{"REVEILLE_OWN=1"}, names[:1]...); err != nil || names[1] != "REVEILLE_OTHER" {
+		t.Errorf("%q, %v", names, err)
 	}
 }
 

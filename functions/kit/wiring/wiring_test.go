@@ -165,3 +165,21 @@ func TestProvidersThatAreDataAreOpened(t *testing.T) {
 		t.Error("a broken catalog is accepted")
 	}
 }
+
+// The parts are made with the models of the process, and then changed.
+func TestPartsAreChanged(t *testing.T) {
+	change := func(p agent.Parts) agent.Parts {
+		p.Specs = append(p.Specs, agent.Spec{ID: "c", Model: "small"})
+		return p
+	}
+	models := map[string]agent.ModelBinding{"small": {Name: "m"}}
+	parts, err := wiring.Deployment{Parts: two}.With(change).Parts(models)
+	if err != nil || len(parts.Specs) != 3 || parts.Specs[2].ID != "c" || parts.Models["small"].Name != "m" {
+		t.Errorf("parts %+v, %v", parts, err)
+	}
+	broken := errors.New("broken")
+	failing := wiring.Deployment{Parts: func(map[string]agent.ModelBinding) (agent.Parts, error) { return agent.Parts{}, broken }}
+	if parts, err := failing.With(change).Parts(models); !errors.Is(err, broken) || len(parts.Specs) != 0 {
+		t.Errorf("of parts that cannot be made: %+v, %v", parts, err)
+	}
+}
