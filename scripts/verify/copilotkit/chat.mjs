@@ -1,21 +1,20 @@
-// node --import ./styles.mjs chat.mjs URL: types into CopilotKit's chat, lets it run a tool
-// of the page and approve a call, and prints what the chat's agent has then.
+// node --import ./styles.mjs chat.mjs MODULE: types into the Chat that MODULE exports, lets it run a tool
+// of the page, approves a call, and prints the messages of the chat's agent. MODULE is made from the block of
+// adapters/protocols/agui/README.md; it renders globalThis.Page next to CopilotChat.
 import { type, until } from './page.mjs';
 
-const [base] = process.argv.slice(2);
-console.warn = console.info = () => {}; // of licences and of what this page does not render
+const [module] = process.argv.slice(2);
+console.warn = console.info = () => {}; // about licences and parts that this page does not render
 const { createElement: h } = (await import('react')).default;
 const { createRoot } = await import('react-dom/client');
-const { CopilotChat, CopilotKitProvider, useAgent, useAgentContext, useFrontendTool, useInterrupt } = await import('@copilotkit/react-core/v2');
-const { HttpAgent } = await import('@ag-ui/client');
+const { useAgent, useAgentContext, useFrontendTool, useInterrupt } = await import('@copilotkit/react-core/v2');
 const { z } = await import('zod');
 
-const agents = { default: new HttpAgent({ url: `${base}/v1/ag-ui/run` }) };
 const opened = [];
 let asked; // the newest request for approval
 let agent; // as React's hooks have it
 
-function Page() {
+globalThis.Page = function Page() {
   ({ agent } = useAgent({ agentId: 'default' }));
   useAgentContext({ description: 'The open page', value: '/cart' });
   useFrontendTool({
@@ -24,9 +23,10 @@ function Page() {
   });
   useInterrupt({ render: request => { asked = request; return h('b', null, 'May it?'); } });
   return null;
-}
+};
 
-createRoot(document.getElementById('root')).render(h(CopilotKitProvider, { selfManagedAgents: agents }, h(Page), h(CopilotChat)));
+const { Chat } = await import(module);
+createRoot(document.getElementById('root')).render(h(Chat));
 const says = text => until(text, () => !agent.isRunning && agent.messages.at(-1)?.content === text);
 await type('echo: hello');
 await says('Echo: hello');
