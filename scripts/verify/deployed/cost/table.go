@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ func (a Account) Markdown() string {
 	a.measured(&b)
 	a.money(&b)
 	a.idle(&b)
+	a.further(&b)
 	a.alternatives(&b)
 	return b.String()
 }
@@ -100,7 +102,38 @@ func (a Account) idle(b *strings.Builder) {
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", l.What, count(l.Count), usd(l.USD), count(l.Free), usd(l.Beyond()))
 	}
 	fmt.Fprintf(b, "| **sum** | | **%s** | | **%s** |\n", usd(sum), usd(beyond))
-	fmt.Fprintf(b, "\nUnits, requests and times of the sweeps are measured. Two figures are assumptions: a sweep logs %s bytes, and Lambda polls an empty queue with five pollers that wait 20 s each. AWS does not publish the number of polls.\n\nThe polls alone cost %s USD. They cannot be reduced: a queue without a poller would not start a step.\n\nWhile any thread is due or waits for a time, each sweep also reads %d shards at half a read unit each. If that is always so, it costs %s USD a month. Storage, alarms beyond ten, dashboards beyond three and point-in-time recovery cost extra.\n", count(logBytes), usd(lines[0].USD), store.Shards, usd(Month*store.Shards/2*a.Prices.Million.ReadUnits/1e6))
+	fmt.Fprintf(b, "\nUnits, requests and times of the sweeps are measured. Two figures are assumptions: a sweep logs %s bytes, and Lambda polls an empty queue with five pollers that wait 20 s each. AWS does not publish the number of polls.\n\nThe polls alone cost %s USD. They cannot be reduced: a queue without a poller would not start a step.\n\nWhile any thread is due or waits for a time, each sweep also reads %d shards at half a read unit each. If that is always so, it costs %s USD a month.\n", count(logBytes), usd(lines[0].USD), store.Shards, usd(Month*store.Shards/2*a.Prices.Million.ReadUnits/1e6))
+}
+
+// further lists what the calculations omit. The price table has some of the prices.
+func (a Account) further(b *strings.Builder) {
+	p := a.Prices
+	b.WriteString("\n## Further costs\n\nThe figures above omit these items. Prices of AWS that the calculations do not use are not repeated here.\n\n| Item | Cause | USD |\n|---|---|---|\n")
+	for _, row := range []struct{ what, cause, usd string }{
+		{"DynamoDB storage", "threads, runs and usage, until you delete them or they expire", number(p.GBMonth.Table) + " per GB and month"},
+		{"DynamoDB point-in-time recovery", "always on, for both tables", ""},
+		{"S3 storage", "payloads over 32 KB", number(p.GBMonth.Objects) + " per GB and month"},
+		{"S3 writes", "one for each such payload", number(p.Million.ObjectPuts) + " per million"},
+		{"S3 reads", "one for each such payload that a cold process reads", number(p.Million.ObjectGets) + " per million"},
+		{"Lambda response streaming", "the part of a streamed response beyond 6 MB", number(p.GB.Streamed) + " per GB"},
+		{"Data transfer", "responses and model calls that leave AWS", ""},
+		{"CloudWatch logs of runs and functions", "`LogLevel`, `LogFormat`; their storage for `LogRetentionDays`", number(p.GB.Logs) + " per GB received"},
+		{"Invocations of `Trigger`", "each event", "as in the tables above"},
+		{"Polls of your queue", "`TriggerQueue`, also while the queue is empty", "about as for the Step function"},
+		{"Secrets Manager secrets and their reads", "`ModelKeySecret`, `WebhookSecret`, `TriggerWebhookSecret`", ""},
+		{"KMS key and its requests", "`KeyArn`", ""},
+		{"EventBridge events", "`EventBus`, and the events of your sources", ""},
+		{"CloudWatch alarms beyond ten", "`AlarmTopic`, `GradualReleases`", "see [alarms](../functions/guides/observability.md#alarms)"},
+		{"CloudWatch dashboards beyond three", "`Dashboard`", "see [alarms](../functions/guides/observability.md#alarms)"},
+		{"CloudWatch metrics beyond ten", "`UsageMetrics`", "see [metrics](../functions/guides/observability.md#metrics)"},
+		{"X-Ray traces", "`Tracing`", ""},
+		{"Logs of requests", "`AccessLogs`", number(p.GB.Logs) + " per GB received"},
+		{"Route 53 hosted zone", "`HostedZoneId`", ""},
+		{"Deployment packages", "`make deploy` stores them in a bucket of the SAM CLI", number(p.GBMonth.Objects) + " per GB and month"},
+		{"Model provider", "each inference", "see [models](../functions/guides/models.md)"},
+	} {
+		fmt.Fprintf(b, "| %s | %s | %s |\n", row.what, row.cause, cmp.Or(row.usd, "price page of AWS"))
+	}
 }
 
 func (a Account) alternatives(b *strings.Builder) {
