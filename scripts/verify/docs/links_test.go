@@ -117,7 +117,7 @@ func TestTheFirstQuestionsAreAnswered(t *testing.T) {
 		{"How do I deploy?", "infra/README.md", "deploy", "make deploy"},
 		{"How do I limit a tenant?", "functions/guides/usage-and-limits.md", "limits", "REVEILLE_LIMITS"},
 		{"How do I resume a stream?", "adapters/protocols/httpapi/README.md", "resume", "Last-Event-ID"},
-		{"How do I test crashes?", "functions/guides/testing.md", "crash-test", "simtest"},
+		{"How do I test crashes?", "functions/guides/testing.md", "crash-test", "reveilletest.Crashes"},
 		{"How do I read costs?", "functions/guides/usage-and-limits.md", "report", "/v1/usage"},
 		{"How do I change the model?", "functions/guides/models.md", "select-a-model", "MODEL="},
 		{"How do I embed it?", "functions/guides/embedding.md", "in-a-program", "reveille.New"},
