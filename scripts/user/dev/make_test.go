@@ -25,6 +25,11 @@ func makes(t *testing.T, arguments ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, name := range []string{"Makefile", "scripts/user/build.sh"} { // so that go test's cache sees a change of them
+		if _, err := os.Stat(filepath.Join(root, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	folder := t.TempDir()
 	if err := os.Symlink(filepath.Join(root, "scripts"), filepath.Join(folder, "scripts")); err != nil {
 		t.Fatal(err)

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 )
 
 // samples are the files of events/, with the function that each is for. The trigger
@@ -27,7 +25,7 @@ var samples = map[string]struct{ function, meaning string }{
 	"triggers.json":            {"trigger", "The trigger definitions that match the samples."},
 }
 
-// sampleTable lists the JSON files of events/.
+// sampleTable lists the JSON files of events/, by name.
 func sampleTable(root string) (string, error) {
 	files, err := filepath.Glob(filepath.Join(root, "events", "*.json"))
 	if err != nil {
@@ -48,6 +46,5 @@ func sampleTable(root string) (string, error) {
 	if len(rows) != len(samples) {
 		return "", fmt.Errorf("events has %d samples, samples %d", len(rows), len(samples))
 	}
-	slices.SortFunc(rows, func(a, b []string) int { return strings.Compare(a[0], b[0]) })
 	return table([]string{"File", "Function", "Event"}, rows), nil
 }

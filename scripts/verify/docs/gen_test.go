@@ -59,6 +59,8 @@ func TestFill(t *testing.T) {
 		{"markers in a fence", "```text\n<!-- generated: test -->\n```\n", "```text\n<!-- generated: test -->\n```\n", ""},
 		{"no end", "<!-- generated: test -->\n", "", `part test has no line "<!-- end generated -->"`},
 		{"a second part before the end", "<!-- generated: test -->\n<!-- generated: test -->\n", "", `part test has no line "<!-- end generated -->"`},
+		{"a second part with an end", "<!-- generated: test -->\n<!-- generated: test -->\n<!-- end generated -->\n", "", `part test has no line "<!-- end generated -->"`},
+		{"a part with an old fence", "<!-- generated: test -->\n```\n<!-- end generated -->\nb\n", "<!-- generated: test -->\n| new |\n<!-- end generated -->\nb\n", ""},
 		{"an end without a part", "<!-- end generated -->\n", "", `"<!-- end generated -->" ends no part`},
 		{"an unknown name", "<!-- generated: tset -->\n<!-- end generated -->\n", "", `no part is named "tset"; the names are errors, events, metrics, outputs, parameters, providers, results, routes, samples, settings, targets, terminations`},
 	}
@@ -194,6 +196,7 @@ func TestSentence(t *testing.T) {
 		"A run ends.":        "A run ends.",
 		"cache_read is part": "cache_read is part.",
 		"https address":      "Https address.",
+		"http2 is used":      "http2 is used.",
 	} {
 		if got := sentence(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
