@@ -36,24 +36,31 @@ func readme(all map[string]markdown.Document, name string) string {
 
 // TestLinksLeadSomewhere looks up each file that a document links to, and each anchor.
 func TestLinksLeadSomewhere(t *testing.T) {
-	all := documents(t)
-	for name, document := range all {
-		for _, link := range document.Links {
+	for _, wrong := range brokenLinks(documents(t), func(name string) bool { return exists(t, name) }) {
+		t.Error(wrong)
+	}
+}
+
+// brokenLinks returns a text for each link to a file or an anchor that does not exist.
+func brokenLinks(all map[string]markdown.Document, exists func(string) bool) (wrong []string) {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		for _, link := range all[name].Links {
 			target, anchor := resolve(name, link.Address)
 			if target == "" {
 				continue
 			}
-			if !exists(t, target) {
-				t.Errorf("%s:%d: the link %q leads to nothing", name, link.Line, link.Address)
+			if !exists(target) {
+				wrong = append(wrong, fmt.Sprintf("%s:%d: the link %q leads to nothing", name, link.Line, link.Address))
 				continue
 			}
 			target = readme(all, target)
 			has := func(h markdown.Heading) bool { return h.Anchor == anchor }
 			if anchor != "" && strings.HasSuffix(target, ".md") && !slices.ContainsFunc(all[target].Headings, has) {
-				t.Errorf("%s:%d: %s has no heading %q; it has %q", name, link.Line, target, anchor, anchors(all[target]))
+				wrong = append(wrong, fmt.Sprintf("%s:%d: %s has no heading %q; it has %q", name, link.Line, target, anchor, anchors(all[target])))
 			}
 		}
 	}
+	return wrong
 }
 
 // exists reports whether a path is that of a file of this repository, or of a folder with
@@ -94,16 +101,23 @@ func clicks(all map[string]markdown.Document) map[string]int {
 }
 
 func TestDocumentsAreTwoClicksAway(t *testing.T) {
-	all := documents(t)
+	for _, wrong := range distant(documents(t)) {
+		t.Error(wrong)
+	}
+}
+
+// distant returns a text for each document that is too far from README.md.
+func distant(all map[string]markdown.Document) (wrong []string) {
 	far := clicks(all)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		switch n, ok := far[name]; {
 		case !ok:
-			t.Errorf("%s cannot be reached from README.md", name)
+			wrong = append(wrong, name+" cannot be reached from README.md")
 		case n > 2:
-			t.Errorf("%s is %d links from README.md, at most 2 are allowed", name, n)
+			wrong = append(wrong, fmt.Sprintf("%s is %d links from README.md, at most 2 are allowed", name, n))
 		}
 	}
+	return wrong
 }
 
 // TestTheFirstQuestionsAreAnswered: the answer to each is a heading that is at most two

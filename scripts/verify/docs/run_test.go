@@ -261,11 +261,13 @@ func missingLine(response, output string, ids map[string]string) string {
 
 func TestCommandsAreUnderstood(t *testing.T) {
 	const text = "curl -N localhost:3000/v1/runs -H 'content-type: application/json' \\\n  -d '{\"a\":1}'\n" +
-		"curl -X DELETE localhost:3000/v1/threads/t1\ncurl \"localhost:3000/v1/usage?from=1&to=2\"\ncurl --unknown localhost:3000/x\n"
+		"curl -X DELETE localhost:3000/v1/threads/t1\ncurl \"localhost:3000/v1/usage?from=1&to=2\"\ncurl --unknown localhost:3000/x\ncurl -s\n" +
+		"curl -X PUT localhost:3000/v1/threads/t1 -d 'x'\n"
 	want := []command{
 		{http.MethodPost, "/v1/runs", `{"a":1}`, []string{"content-type: application/json"}},
 		{http.MethodDelete, "/v1/threads/t1", "", nil},
 		{http.MethodGet, "/v1/usage?from=1&to=2", "", nil},
+		{http.MethodPut, "/v1/threads/t1", "x", nil},
 	}
 	if got := commands(text); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v, want %v", got, want)

@@ -26,6 +26,8 @@ func TestTheRules(t *testing.T) {
 		{"starts", "What a run returns is stored. Who asks?", []string{"What ..."}},
 		{"an abbreviation", "Use a value, e.g. What you like.", nil},
 		{"clauses", "It says what was asked and stands of its own.", []string{"stands", "of its own", "says what", "what was asked"}},
+		{"another abbreviation", "Use a value, i.e. What you like.", nil},
+		{"the end of a quoted sentence", "It prints \"done.\" What follows is new.", []string{"What ..."}},
 		{"an attempt", "After a second try it fails, with no tries left.", []string{"no tries"}},
 		{"thirty words", strings.Repeat("word ", 29) + "end.", nil},
 		{"thirty-one words", strings.Repeat("word ", 30) + "end.", []string{strings.Repeat("word ", 30) + "end."}},
@@ -77,6 +79,14 @@ type A struct {
 
 // hidden is somebody's.
 func (a A) hidden() error { return fmt.Errorf("%s is left to somebody", "x") }
+
+type hidden struct{}
+
+// Close is for whoever calls it.
+func (h *hidden) Close() {}
+
+// Open is for anybody.
+func (a *A) Open() {}
 `
 	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
 		t.Fatal(err)
@@ -92,7 +102,7 @@ func (a A) hidden() error { return fmt.Errorf("%s is left to somebody", "x") }
 	for _, h := range check(read.literals) {
 		literals = append(literals, fmt.Sprint(h.line, " ", h.found))
 	}
-	if diff := cmp.Diff([]string{"13 whatever"}, docs); diff != "" {
+	if diff := cmp.Diff([]string{"13 whatever", "25 anybody"}, docs); diff != "" {
 		t.Errorf("comments (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"18 somebody", "18 left to"}, literals); diff != "" {
@@ -108,9 +118,10 @@ func TestOtherTextsAreRead(t *testing.T) {
 	}{
 		{"openapi", `{"info":{"title":"An API","summary":"Nobody"},"get":{"description":"Send ` + "`whatever`" + `."}}`, openAPI,
 			[]string{"1 An API", "1 Nobody", "1 Send CODE."}},
-		{"template", "# A comment\nParameters:\n  A:\n    Description: A text\n    Default: whatever it is\n", template, []string{"1 A comment", "4 A text"}},
+		{"template", "# A comment\nParameters:\n  A:\n    Description: A text\n    Default: whatever it is\n    ConstraintDescription: A limit\n    AlarmDescription: An alarm\n", template,
+			[]string{"1 A comment", "4 A text", "6 A limit", "7 An alarm"}},
 		{"makefile", "run: ## Run it\n# no text\n", makefile, []string{"1 Run it"}},
-		{"page", "// no text of it\nconst a = 'a text', b = 'word';\nreturn <p class=\"x\">Another text</p>;\n", page, []string{"2 a text", "3 Another text"}},
+		{"page", "/* no\ntext */\n// no text of it\nconst a = 'a text', b = 'word';\nreturn <p class=\"x\">Another text</p>;\n", page, []string{"4 a text", "5 Another text"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

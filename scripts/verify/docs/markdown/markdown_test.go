@@ -47,3 +47,15 @@ func TestIndentedCodeIsABlock(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+func TestPicturesAreLinks(t *testing.T) {
+	const source = "![A page](a.png) one  \ntwo\n\n<source srcset=\"b.png\"><a href=\"c.md\">c</a>\n\n# a_b C\n"
+	got := Parse([]byte(source))
+	want := []Link{{1, "A page", "a.png"}, {4, "srcset", "b.png"}, {4, "href", "c.md"}}
+	if diff := cmp.Diff(want, got.Links); diff != "" {
+		t.Errorf("links (-want +got):\n%s", diff)
+	}
+	if got.Prose[0].Text != "A page one two" || got.Headings[0].Anchor != "a_b-c" {
+		t.Errorf("prose %+v, headings %+v", got.Prose, got.Headings)
+	}
+}
