@@ -73,24 +73,24 @@ func New(o Options) *Metrics {
 	r := prometheus.NewRegistry()
 	m := &Metrics{
 		options: o, registry: r,
-		runs:    newCounter(r, "reveille_runs_total", "Runs that are over, by how they ended.", "agent", "end"),
-		waits:   newCounter(r, "reveille_run_waits_total", "How often runs began to wait for a decision.", "agent"),
+		runs:    newCounter(r, "reveille_runs_total", "Finished runs, by their end.", "agent", "end"),
+		waits:   newCounter(r, "reveille_run_waits_total", "Times that a run started to wait for a decision.", "agent"),
 		errors:  newCounter(r, "reveille_run_errors_total", "Runs that ended with an error, by its code.", "code"),
-		runTime: newHistogram(r, "reveille_run_duration_seconds", "From a run's first step to its end, waits included.", long, "agent"),
+		runTime: newHistogram(r, "reveille_run_duration_seconds", "Time from the first step of a run to its end, including waits.", long, "agent"),
 
-		steps:    newCounter(r, "reveille_steps_total", "Steps that are over.", "agent"),
-		stepTime: newHistogram(r, "reveille_step_duration_seconds", "Duration of finished steps; of a step that waited, the part after the wait.", long, "agent"),
+		steps:    newCounter(r, "reveille_steps_total", "Finished steps.", "agent"),
+		stepTime: newHistogram(r, "reveille_step_duration_seconds", "Duration of finished steps. If a step waited, only the part after the wait.", long, "agent"),
 
-		inferences:    newCounter(r, "reveille_inferences_total", "Responses of models, by why they stopped.", "model", "stop"),
+		inferences:    newCounter(r, "reveille_inferences_total", "Model responses, by stop reason.", "model", "stop"),
 		inferenceTime: newHistogram(r, "reveille_inference_duration_seconds", "Duration of inferences, without the pauses between attempts.", long, "model"),
-		retries:       newCounter(r, "reveille_inference_retries_total", "Calls of models that failed before a response was whole.", "model"),
+		retries:       newCounter(r, "reveille_inference_retries_total", "Model calls that failed before the response was complete.", "model"),
 		failures:      newCounter(r, "reveille_inference_failures_total", "Steps that ended without a response, in runs that continued, by the kind of failure.", "kind"),
-		tokens:        newCounter(r, "reveille_tokens_total", "Tokens as providers report them. cache_read is part of input, reasoning of output, with most.", "model", "kind"),
+		tokens:        newCounter(r, "reveille_tokens_total", "Tokens as providers report them. For most providers, cache_read is part of input, and reasoning is part of output.", "model", "kind"),
 		calls:         newCounter(r, "reveille_tool_calls_total", "Tool calls that have a result, by its status.", "tool", "status"),
-		callTime:      newHistogram(r, "reveille_tool_call_duration_seconds", "Duration of tools, of calls that ran one.", short, "tool"),
+		callTime:      newHistogram(r, "reveille_tool_call_duration_seconds", "Duration of tool calls that ran a tool.", short, "tool"),
 
-		requests: newCounter(r, "reveille_http_requests_total", "Requests that are over, by the status of the response.", "method", "status"),
-		streams:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "reveille_streams_open", Help: "Streams of events that are open."}),
+		requests: newCounter(r, "reveille_http_requests_total", "Finished requests, by the status of the response.", "method", "status"),
+		streams:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "reveille_streams_open", Help: "Open streams of events."}),
 	}
 	r.MustRegister(m.streams, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -171,7 +171,7 @@ func (m *Metrics) asked(ctx context.Context) *prometheus.Registry {
 		ready, delayed, oldest := o.Queue()
 		gauge("reveille_queue_ready", "Wake-ups that wait for a worker.", float64(ready))
 		gauge("reveille_queue_delayed", "Wake-ups that are not due yet.", float64(delayed))
-		gauge("reveille_queue_oldest_seconds", "For how long the oldest wake-up that is due has waited.", oldest.Seconds())
+		gauge("reveille_queue_oldest_seconds", "Time that the oldest due wake-up has waited.", oldest.Seconds())
 	}
 	for _, g := range []struct {
 		name, help string

@@ -108,7 +108,7 @@ func catalogRoutes() []route {
 }
 
 func threadRoutes() []route {
-	const describes = "Change the title or the metadata of a thread and return the thread. `null` removes a value. Metadata is a merge patch (RFC 7396)."
+	const describes = "Change the title or the metadata of a thread and return the thread. `null` removes a value. Metadata is a merge patch (RFC 7396). A title has at most 200 characters, metadata at most 16 KB and 64 keys."
 	return []route{
 		{
 			Method: "GET", Path: "/v1/threads/{thread}", Name: "getThread", serve: (*api).getThread,
@@ -127,7 +127,7 @@ func threadRoutes() []route {
 		},
 		{
 			Method: "DELETE", Path: "/v1/threads/{thread}", Name: "deleteThread", serve: (*api).deleteThread,
-			Text:  "Delete a thread permanently. From then on the thread and its runs are 410, and its workers stop. Child threads stay by default (`child_strategy=detach`). With `cascade` they are deleted too. With `reject` the request is refused with 409 while there is one. The sweep erases the records immediately, and again 20 minutes later, since a paused worker may write until then.",
+			Text:  "Delete a thread permanently. From then on the thread and its runs are 410, and its workers stop. Child threads stay by default (`child_strategy=detach`). With `cascade` they are deleted too. With `reject` the request is refused with 409 while there is one. A worker then erases the records. Sweeps repeat that for 20 minutes, since a paused worker may write until then.",
 			Takes: []any{ofThread{}, childStrategy{}}, Answers: []answer{{Status: 204}}, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict}),
 		},
 		{

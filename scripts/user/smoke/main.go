@@ -31,6 +31,10 @@ func run(ctx context.Context, args []string, getenv func(string) string, out, us
 	var s smoke
 	flags := flag.NewFlagSet("smoke", flag.ContinueOnError)
 	flags.SetOutput(usage)
+	flags.Usage = func() {
+		fmt.Fprintln(usage, "usage: smoke -url ADDRESS [FLAGS]")
+		flags.PrintDefaults()
+	}
 	flags.StringVar(&s.url, "url", "", "`address` of the deployment, such as its output StreamUrl (required)")
 	flags.StringVar(&s.agent, "agent", "", "`id` of the agent (default: the default agent)")
 	flags.StringVar(&s.chat, "chat", "hello", "`message` to which the agent responds with text")

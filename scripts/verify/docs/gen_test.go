@@ -87,7 +87,7 @@ func TestParts(t *testing.T) {
 		{"errors", "| `method_not_allowed` | 405 |"},
 		{"events", "| Event | Id | Fields | Meaning |\n|---|---|---|---|\n| `run_start` | yes | `thread_id`, `agent_id`, `origin` |"},
 		{"events", "| `activity_delta` | no | "},
-		{"metrics", "| `reveille_runs_total` | counter | `agent`, `end` | Runs that are over, by how they ended. |"},
+		{"metrics", "| `reveille_runs_total` | counter | `agent`, `end` | Finished runs, by their end. |"},
 		{"metrics", "| `reveille_queue_oldest_seconds` | gauge, seconds | none |"},
 		{"metrics", "| `Duration` | Milliseconds |"},
 		{"metrics", "each with the dimensions `Agent` and with `Agent`, `Model`, `Outcome`:"},
