@@ -177,8 +177,8 @@ func TestWrongBlocksAreRefused(t *testing.T) {
 		{"empty", part, "go file=core/doc.go", "\n", "", "the block is empty"},
 		{"whole lines", "README.md", "go file=scripts/verify/docs/doc.go", "package main\n\n//go:generate go run .\n", "", ""},
 		{"a part of a line", "README.md", "go file=scripts/verify/docs/doc.go", "main\n", "", "scripts/verify/docs/doc.go does not have this block:\nmain\n"},
-		{"indented lines with an empty one", "README.md", "go file=scripts/verify/docs/main.go", "root, err := moduleRoot()\nif err == nil {\n\terr = writeAll(root)\n}\n", "", ""},
-		{"an empty line among indented ones", "README.md", "go file=scripts/verify/docs/english/main.go", "\t\t})\n\t\tif err != nil {\n", "", ""},
+		{"indented lines", "README.md", "go file=scripts/verify/docs/main.go", "root, err := moduleRoot()\nif err == nil {\n\terr = writeAll(root)\n}\n", "", ""},
+		{"lines that are indented in the block, too", "README.md", "go file=scripts/verify/docs/english/main.go", "\t\t})\n\t\tif err != nil {\n", "", ""},
 		{"no file", "README.md", "go file=core/none.go", "package main\n", "", "open " + root + "/core/none.go: no such file or directory"},
 		{"no reader", "README.md", "json reader=none", "{}\n", "", `there is no reader "none": add it to readers_test.go`},
 		{"not JSON", "README.md", "json reader=json", "{\n", "", "json: unexpected end of JSON input"},
@@ -216,5 +216,11 @@ func TestWrongBlocksAreRefused(t *testing.T) {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
 		})
+	}
+}
+
+func TestEmptyLinesAreNotIndented(t *testing.T) {
+	if got := indented("a\n\nb\n", "\t"); got != "\ta\n\n\tb\n" {
+		t.Errorf("%q", got)
 	}
 }
