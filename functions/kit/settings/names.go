@@ -79,6 +79,7 @@ var aliases = map[string]string{
 // as OPEN_AI_KEY, with the provider's own variable, such as OPENAI_API_KEY.
 func misnamed(given map[string]string) map[string]string {
 	found := map[string]string{}
+	var all []Provider // made for the first name that looks like a key: each start runs this
 	for name, value := range given {
 		stem := stem(name)
 		if value == "" || stem == "" {
@@ -87,12 +88,15 @@ func misnamed(given map[string]string) map[string]string {
 		if alias, ok := aliases[stem]; ok {
 			stem = alias
 		}
-		for _, p := range Providers() {
+		if all == nil {
+			all = Providers()
+		}
+		for _, p := range all {
 			if given[p.KeyVariable] != "" { // maybe it is name
 				continue
 			}
 			want := strings.TrimSuffix(p.KeyVariable, "_API_KEY")
-			if stem == want || len(want) > 4 && distance(stem, want) == 1 {
+			if stem == want || len(want) > 4 && max(len(stem)-len(want), len(want)-len(stem)) <= 1 && distance(stem, want) == 1 {
 				found[name] = p.KeyVariable
 				break
 			}
@@ -104,7 +108,11 @@ func misnamed(given map[string]string) map[string]string {
 // stem returns a name of a key without its end, in capital letters without underscores:
 // OPENAI of Open_AI_key; "" if the name does not end as keys do.
 func stem(name string) string {
-	name = strings.ReplaceAll(strings.ToUpper(name), "_", "")
+	name = strings.ToUpper(name)
+	if !strings.HasSuffix(name, "KEY") && !strings.HasSuffix(name, "KEYS") && !strings.HasSuffix(name, "TOKEN") {
+		return "" // most names, and each start asks for all
+	}
+	name = strings.ReplaceAll(name, "_", "")
 	for _, end := range []string{"APIKEYS", "APIKEY", "APITOKEN", "SECRETKEY", "KEY", "TOKEN"} {
 		if stem, ok := strings.CutSuffix(name, end); ok {
 			return stem

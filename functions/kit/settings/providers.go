@@ -64,8 +64,9 @@ func (s Settings) Provider(id string) (p Provider, ok bool) {
 
 // providerVariables are the keys and addresses of providers. Two providers can share them.
 func providerVariables() []variable {
-	var all []variable
-	for _, p := range Providers() {
+	providers := Providers()
+	all := make([]variable, 0, 2*len(providers))
+	for _, p := range providers {
 		if p.KeyVariable == "" || slices.ContainsFunc(all, func(v variable) bool { return v.Name == p.KeyVariable }) {
 			continue
 		}

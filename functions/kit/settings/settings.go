@@ -90,15 +90,18 @@ func Read(environ []string, also ...string) (Settings, error) {
 		given[name] = value
 	}
 	var s Settings
-	known := slices.Clone(also)
-	for _, v := range variables() {
-		known = append(known, v.Name)
-		value := given[v.Name]
-		if value == "" {
-			value = v.Default
-		}
-		if err := v.set(&s, value); err != nil {
-			return Settings{}, v.wrong(value)
+	known := append(make([]string, 0, 128), also...)
+	for _, g := range groups() {
+		for i := range g.variables {
+			v := &g.variables[i]
+			known = append(known, v.Name)
+			value := given[v.Name]
+			if value == "" {
+				value = v.Default
+			}
+			if err := v.set(&s, value); err != nil {
+				return Settings{}, v.wrong(value)
+			}
 		}
 	}
 	if err := checkNames(given, known); err != nil {

@@ -3,6 +3,7 @@ package settings
 import (
 	"fmt"
 	"log/slog"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -304,5 +305,16 @@ func TestProvidersHaveWhatTheEnvironmentSaysOfThem(t *testing.T) {
 	}
 	if text := fmt.Sprintf("%+v", s.Providers); strings.Contains(text, "Key:o") || !strings.Contains(text, "***") {
 		t.Errorf("printed: %s", text)
+	}
+}
+
+// Each start of a process reads the settings once.
+func BenchmarkRead(b *testing.B) {
+	environ := append(os.Environ(), "REVEILLE_TABLE=threads", "AWS_SECRET_ACCESS_KEY=k", "AWS_SESSION_TOKEN=t", "AWS_LAMBDA_LOG_GROUP_NAME=g")
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Read(environ); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -2,7 +2,6 @@ package settings
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,8 +22,11 @@ type Variable struct {
 // Variables returns the variables that [Read] knows, by group.
 func Variables() []Variable {
 	var all []Variable
-	for _, v := range variables() {
-		all = append(all, v.Variable)
+	for _, g := range groups() {
+		for _, v := range g.variables {
+			v.Group = g.name
+			all = append(all, v.Variable)
+		}
 	}
 	return all
 }
@@ -46,24 +48,26 @@ func (v variable) wrong(value string) error {
 	return fmt.Errorf("environment variable %s is %q, allowed: %s%s; meaning: %s", v.Name, harmless(withoutToken(v.Name, value)), v.Allowed, preset, meaning)
 }
 
-func variables() []variable {
-	all := slices.Concat(
-		group("Local host", hostVariables()),
-		group("Authentication", append(identityVariables(), tokenVariables()...)),
-		group("Models", modelVariables()),
-		group("Runs", runVariables()),
-		group("Notifications", announceVariables()),
-		group("Usage and metrics", usageVariables()),
-		group("AWS", awsVariables()),
-	)
-	return append(all, group("Provider keys", providerVariables())...)
+// group is a list of variables under a name.
+type group struct {
+	name      string
+	variables []variable
 }
 
-func group(name string, of []variable) []variable {
-	for i := range of {
-		of[i].Group = name
+// groups returns all variables. Every start of a process reads them, so that they are not
+// copied into one list.
+func groups() []group {
+	return []group{
+		{"Local host", hostVariables()},
+		{"Authentication", identityVariables()},
+		{"Authentication", tokenVariables()},
+		{"Models", modelVariables()},
+		{"Runs", runVariables()},
+		{"Notifications", announceVariables()},
+		{"Usage and metrics", usageVariables()},
+		{"AWS", awsVariables()},
+		{"Provider keys", providerVariables()},
 	}
-	return of
 }
 
 // hostVariables are for the local host. Functions on AWS also read the origins and the page.
