@@ -19,8 +19,7 @@ import (
 var followed = []string{"1-first-answer", "2-own-tool", "3-approval", "5-crash-test"}
 
 // TestBlocksAreChecked checks each code block by its kind, which is what follows the fence.
-// `sh run` is executed by
-// TestCommandsRun, `sh step` and its companions by TestTheTutorial, `go module` by package
+// `sh run` is executed by TestCommandsRun, `sh step` and its companions by TestTheTutorial, `go module` by package
 // house, and blocks of clients by make test-clients.
 func TestBlocksAreChecked(t *testing.T) {
 	for name, document := range documents(t) {
@@ -47,7 +46,7 @@ func checkBlock(name string, before []markdown.Block, b markdown.Block) error {
 		return namesWhatExists(b.Text)
 	case "sh run":
 		return hasCommandsAlone(b.Text)
-	case "sh step", "sh fails", "sh host", "go append", "diff edit":
+	case "sh step", "sh fails", "sh host", "go append", "diff edit", "text page":
 		part, ok := strings.CutPrefix(strings.TrimSuffix(name, path.Ext(name)), "functions/tutorial/")
 		if !ok || !slices.Contains(followed, part) {
 			return fmt.Errorf("nothing runs the block %q, only the tutorial can have it", b.Info)

@@ -76,6 +76,33 @@ func (r *reader) follow(t *testing.T, b markdown.Block) {
 		if missing := missingLine(r.output, b.Text, r.ids); missing != "" {
 			t.Errorf("the output does not have the line %q, or not there:\n%s", missing, r.output)
 		}
+	case "text page":
+		r.look(t, parameter, b.Text)
+	}
+}
+
+// look opens a page of the host in Chromium, which CHROMIUM names or PATH has, and looks for
+// lines in it. Without a browser it only logs that.
+func (r *reader) look(t *testing.T, address, text string) {
+	t.Helper()
+	browser := os.Getenv("CHROMIUM")
+	if browser == "" {
+		browser = "chromium"
+	}
+	if _, err := exec.LookPath(browser); err != nil {
+		t.Logf("the page is not looked at: %v", err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	address = strings.ReplaceAll(address, "127.0.0.1:3000", r.address)
+	page, err := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+		"--user-data-dir="+t.TempDir(), "--virtual-time-budget=20000", "--dump-dom", address).Output()
+	if err != nil {
+		t.Fatalf("%s: %v", address, err)
+	}
+	if missing := missingLine(string(page), text, r.ids); missing != "" {
+		t.Errorf("the page %s does not have the line %q, or not there:\n%s", address, missing, page)
 	}
 }
 
