@@ -243,25 +243,24 @@ export class Conversation {
 
   // start begins a run, which takes back all that was said from a message on, if one is named.
   private async start(body: Record<string, unknown>, from?: string): Promise<void> {
-    await this.started(async () => {
-      const record = await begin(body, newID());
+    await this.started(() => begin(body, newID()), (record) => {
       if (from) this.away.value = { run: record.id, from };
       this.problem.value = undefined;
       this.latest.value = undefined;
-      return record;
     });
     const away = this.away.value;
     await this.quietly(() => this.refresh());
     if (this.away.value === away) this.away.value = undefined;
   }
 
-  // started follows the run that a user's request has started, if any; of two that were on their
-  // way at once, what the later one has.
-  private async started(request: () => Promise<RunRecord | undefined>): Promise<void> {
+  // started follows the run that a user's request has started, if any. An answer that comes
+  // after the answer to a newer request changes nothing: take is not called for it.
+  private async started(request: () => Promise<RunRecord | undefined>, take?: (record: RunRecord) => void): Promise<void> {
     const asked = ++this.runs.asked;
     const record = await request();
     if (!record || asked < this.runs.taken) return;
     this.runs.taken = asked;
+    take?.(record);
     this.watch(record);
   }
 

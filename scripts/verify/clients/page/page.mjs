@@ -231,6 +231,20 @@ const scenarios = {
       assert.match(await page.getByRole('contentinfo').innerText(), /1 step\b/, 'the newest run is the one that is shown');
     }
   }),
+  'an answer that comes late leaves what a newer one took back': on(async (page) => {
+    await say(page, 'echo: one');
+    await log(page).getByText('Echo: one', { exact: true }).waitFor();
+    await idle(page);
+    const held = await hold(page, /\/v1\/runs$/);
+    await log(page).getByRole('button', { name: 'Again' }).last().click();
+    await held.there;
+    await page.route(/\/messages\?/, () => {}); // no list says what the newer run took back
+    await instead(page, 'echo: one', 'not one');
+    await log(page).getByText('You said: not one', { exact: true }).waitFor();
+    await nowhere(page, 'Echo: one');
+    await held.release();
+    assert.equal(await log(page).getByText('Echo: one', { exact: true }).count(), 0, 'Echo: one is shown again');
+  }),
   'a run that is found before its request is answered is read once': on(async (page) => {
     await say(page, 'hello');
     await log(page).getByText('You said: hello', { exact: true }).waitFor();
