@@ -85,7 +85,7 @@ func announcedSince(claimed *thread.Head, e thread.OutboxEntry) bool {
 }
 
 // begin takes an announcement that another process has left, for as long as a publisher
-// has: the sweep's hint and another may bring two workers at once, and a receiver should not
+// has: the sweep's hint and another one may bring two workers concurrently, and a receiver should not
 // receive everything twice. A parent knows earlier notices at no cost.
 func (s *Service) begin(ctx context.Context, key core.ThreadKey, head thread.Head, e thread.OutboxEntry) (next thread.Head, begun bool, err error) {
 	next, result, err := s.Commit(ctx, key, head, thread.Delivered{

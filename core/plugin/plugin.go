@@ -11,7 +11,7 @@ import (
 type Plugin interface {
 	// ID names the plugin in agent specs; see [core.CheckName].
 	ID() string
-	// Register declares everything at once; r must not be kept, and later calls of it have
+	// Register makes all declarations in this call; r must not be kept, and later calls of it have
 	// no effect. The values that it reads of the agent's sections (see [Section]) hold for
 	// this agent alone.
 	Register(r *Registrar) error

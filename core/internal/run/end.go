@@ -352,7 +352,7 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, skipped 
 // announceEnd emits the last events of a run that was closed. A run that ended before
 // its first step begins with them: its stream has no state before the end's.
 func (m *machine) announceEnd() {
-	if m.holder.found == thread.CursorStart && !m.holder.events.Begun() {
+	if m.holder.found == thread.CursorStart && !m.holder.events.Started() {
 		m.holder.events.Start(&m.base.record.Run, m.holder.Key.Thread)
 		m.holder.events.OweState()
 	}

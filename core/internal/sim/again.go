@@ -37,17 +37,17 @@ const mostAgain = 8
 
 // goingOn is what people want of a run that has ended with an error.
 type goingOn struct {
-	th   *threadState
-	run  core.ID
-	anew bool          // it is to start again, else to continue at its last commit
-	sent time.Duration // time of the last request
-	made []*input      // its inputs, as the heads show
+	th       *threadState
+	run      core.ID
+	restarts bool          // it starts again; else it continues at its last commit
+	sent     time.Duration // time of the last request
+	made     []*input      // its inputs, as the heads show
 }
 
 // takenUp is a run that continues another.
 type takenUp struct {
-	of    core.ID
-	begun string // the name of the input with which the first of them started
+	of         core.ID
+	firstInput string // the name of the input with which the first of them started
 }
 
 // wantMore has people go on with a run that has ended with an error.
@@ -56,7 +56,7 @@ func (ru *runs) wantMore(run core.ID, end core.Termination) {
 	if !w.config.People.Again || ru.th.child || end.Type != core.TerminationError || len(ru.goingOn) >= mostAgain {
 		return
 	}
-	g := &goingOn{th: ru.th, run: run, anew: thread.ReasonDeadLetter.Is(&end) && ru.takenUp[run] == nil && w.random.chance(0.7)}
+	g := &goingOn{th: ru.th, run: run, restarts: thread.ReasonDeadLetter.Is(&end) && ru.takenUp[run] == nil && w.random.chance(0.7)}
 	ru.goingOn = append(ru.goingOn, g)
 	at := w.random.between(20*time.Millisecond, 15*time.Second)
 	w.people.plan(at, func() { w.people.goOn(g, 3) })
@@ -79,12 +79,12 @@ func (pe *people) goOn(g *goingOn, again int) {
 		g.sent = pe.w.now
 		pe.begin(HiddenAgain).again = g
 		ask := h.engine.runtime.TakeUp
-		if g.anew {
+		if g.restarts {
 			ask = h.engine.runtime.RetryRun
 		}
 		r, err := ask(ctx, th.client(), g.run)
 		if pe.w.config.Trace != nil {
-			pe.w.config.Trace("%s: continue run %s, from the start %t: %+v, %v", h.name, g.run, g.anew, r, err)
+			pe.w.config.Trace("%s: continue run %s, from the start %t: %+v, %v", h.name, g.run, g.restarts, r, err)
 		}
 		over := err == nil || refused(err) || forever(err) || core.CodeOf(err) == core.CodeConflict
 		if err == nil {
@@ -132,7 +132,7 @@ func (g *goingOn) checkRefused(made int, before *thread.Head, err error) {
 	if before.Version != h.Version || h.Open() || len(h.Pending) > 0 || slices.ContainsFunc(h.Delayed, due) {
 		return
 	}
-	if g.anew || th.runs.chained(g.run, th.logged.entries[h.Seq-1].Run) && !th.runs.overtaken(g.run) {
+	if g.restarts || th.runs.chained(g.run, th.logged.entries[h.Seq-1].Run) && !th.runs.overtaken(g.run) {
 		th.fail("run %s ended with an error, nothing followed, and its continuation is refused: %v", g.run, err)
 	}
 }
@@ -177,7 +177,7 @@ func (g *goingOn) note(a, b *thread.Head) {
 func (g *goingOn) noteRun(d thread.Dispatch) {
 	th := g.th
 	w := th.w
-	if n := len(g.made); n > 0 && (g.anew || !g.unopened(g.made[n-1])) {
+	if n := len(g.made); n > 0 && (g.restarts || !g.unopened(g.made[n-1])) {
 		th.fail("run %s continues as run %s, and as run %s", g.run, g.made[n-1].run, d.Run)
 	}
 	r, ok := th.p.record(recordname.Input(d.ID, 0))
@@ -191,14 +191,14 @@ func (g *goingOn) noteRun(d thread.Dispatch) {
 		th.fail("run %s continues with input %+v, it was %+v", g.run, said, record)
 	}
 	in := &input{agent: said.AgentID, sent: w.now, id: d.ID, run: d.Run}
-	if g.anew {
+	if g.restarts {
 		in.mode, in.name, in.text = string(mailbox.ModeQueue), said.Messages[0].ID, said.Messages[0].Text()
 		th.inputs.byText[in.name], w.people.byInput[in.name] = in, th
 		g.checkSame(&said, &record)
 	} else {
-		in.mode, in.name, in.begun = "take up", "on with "+d.Run.String(), th.inputs.textOf(record.Dispatch)
-		th.runs.takenUp[d.Run] = &takenUp{of: g.run, begun: in.begun}
-		th.runs.mends[in.begun]++
+		in.mode, in.name, in.firstInput = "take up", "on with "+d.Run.String(), th.inputs.textOf(record.Dispatch)
+		th.runs.takenUp[d.Run] = &takenUp{of: g.run, firstInput: in.firstInput}
+		th.runs.mends[in.firstInput]++
 		if said.TakesUp != g.run || len(said.Messages) > 0 || said.Resolution != record.Resolution {
 			th.fail("run %s is taken up with %+v, it was %+v", g.run, said, record)
 		}
@@ -246,7 +246,7 @@ func (ru *runs) checkOnward(e *thread.Entry) {
 		return
 	}
 	n := ru.th.logged.turnsOf(e.Run, ru.th.logged.entries[:len(ru.th.logged.entries)-1])
-	if want := fmt.Sprintf("%s.%d:", up.begun, n); !strings.HasPrefix(e.Message.Text(), want) {
+	if want := fmt.Sprintf("%s.%d:", up.firstInput, n); !strings.HasPrefix(e.Message.Text(), want) {
 		ru.th.fail("run %s continues run %s with %.60q: want turn %s", e.Run, up.of, e.Message.Text(), want)
 	}
 	if n > 0 {
@@ -257,7 +257,7 @@ func (ru *runs) checkOnward(e *thread.Entry) {
 // beganAnew is the request that a run restarts another for; nil: it does not.
 func (ru *runs) beganAnew(run core.ID) *goingOn {
 	for _, g := range ru.goingOn {
-		if g.anew && slices.ContainsFunc(g.made, func(in *input) bool { return in.run == run }) {
+		if g.restarts && slices.ContainsFunc(g.made, func(in *input) bool { return in.run == run }) {
 			return g
 		}
 	}
@@ -274,7 +274,7 @@ func (pe *people) takesUp(s *script) {
 	if held == nil || th.runs.takenUp[held.run] == nil {
 		return
 	}
-	s.run, s.name, s.step = held.run, th.runs.takenUp[held.run].begun, th.logged.turnsOf(held.run, th.logged.entries)
+	s.run, s.name, s.step = held.run, th.runs.takenUp[held.run].firstInput, th.logged.turnsOf(held.run, th.logged.entries)
 }
 
 // turnsOf counts the turns of a run, and of the runs that it takes up, among entries.
@@ -300,7 +300,7 @@ func (w *World) workedOn() (*threadState, *holding) {
 
 // own is the input that a dispatch brought; nil: it brought none, or it is unknown.
 func (ins *inputs) own(dispatch core.ID) *input {
-	if in := ins.accepted[dispatch]; in != nil && in.begun != "" {
+	if in := ins.accepted[dispatch]; in != nil && in.firstInput != "" {
 		return nil
 	}
 	return ins.byText[ins.textOf(dispatch)]

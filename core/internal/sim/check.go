@@ -363,8 +363,8 @@ func (ru *runs) checkClosing(a, b thread.Head) {
 
 // textOf is the name of the message that a dispatch brought.
 func (ins *inputs) textOf(dispatch core.ID) string {
-	if in := ins.accepted[dispatch]; in != nil && in.begun != "" {
-		return in.begun
+	if in := ins.accepted[dispatch]; in != nil && in.firstInput != "" {
+		return in.firstInput
 	} else if in != nil {
 		return in.name
 	}

@@ -91,7 +91,7 @@ func (pe *people) meddle(th *threadState) {
 	for range 5 {
 		pe.w.at(pe.w.random.between(500*time.Millisecond, 90*time.Second), func() {
 			edit := func() {
-				if in := th.inputs.unread(); in != nil && in.begun == "" {
+				if in := th.inputs.unread(); in != nil && in.firstInput == "" {
 					pe.edit(th, in)
 				}
 			}

@@ -154,7 +154,7 @@ func (th *threadState) member(h *host, s script, name string) *inquiry {
 	closed := func(name string) bool {
 		return h.circuits[name] == nil || h.circuits[name].failed < breaker.CircuitFailures
 	}
-	if want := th.logged.stands(in.agent, names); step.calls == 0 && want != "" && want != name && closed(want) {
+	if want := th.logged.nextMember(in.agent, names); step.calls == 0 && want != "" && want != name && closed(want) {
 		th.fail("%s calls %s in a step after turn %d of run %s, the thread's model is %s", h.name, name, s.step, s.run, want)
 	}
 	if slices.Contains(step.refused, name) && in.agent != agentShort {
@@ -168,9 +168,9 @@ func (th *threadState) member(h *host, s script, name string) *inquiry {
 	return step
 }
 
-// stands is the member that the thread's next step starts with; empty where clocks that
+// nextMember is the member that the thread's next step starts with; empty where clocks that
 // differ decide it.
-func (lo *logged) stands(id string, names [3]string) string {
+func (lo *logged) nextMember(id string, names [3]string) string {
 	places := lo.places
 	head := &lo.th.p.head
 	if in := lo.th.inputs.own(head.Run.Dispatch); in != nil && head.Run.Cursor == thread.CursorStart && in.supersede > 0 && in.supersede <= head.Seq {

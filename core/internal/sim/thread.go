@@ -122,8 +122,8 @@ type input struct {
 	supersede uint64
 	// retakes is the id of the message there, where the client names that; empty: it
 	// names the sequence.
-	retakes string
-	begun   string // of a run that continues another: the name of the first one's input
+	retakes    string
+	firstInput string // of a run that continues another: the name of the first one's input
 }
 
 func newThreadState(w *World, i int, p *partition) *threadState {

@@ -37,9 +37,9 @@ type starter struct {
 
 // starters are the starters by name.
 var starters = map[string]starter{
-	"agent": {[]string{"common", "agent"}, true},
-	"chat":  {[]string{"common", "agent", "chat"}, true},
-	"yaml":  {[]string{"common", "yaml"}, false},
+	"agent": {[]string{"project", "agent"}, true},
+	"chat":  {[]string{"project", "agent", "chat"}, true},
+	"yaml":  {[]string{"project", "yaml"}, false},
 }
 
 // run creates the project of the arguments. built is the version of this program, or

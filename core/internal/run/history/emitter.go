@@ -45,7 +45,7 @@ type Emitter struct {
 	run     core.ID
 	fence   uint64 // of the inference whose turn the events are about
 	step    int
-	begun   bool            // run_start was emitted
+	started bool            // run_start was emitted
 	changed bool            // a state_delta was emitted, and no state_snapshot after it
 	err     error           // the sink's newest answer
 	room    strings.Builder // of positions, see place
@@ -104,14 +104,14 @@ func (e *Emitter) Told() bool { return e.sink != nil || e.tap != nil }
 // Listened reports whether a client takes the events, as far as is known.
 func (e *Emitter) Listened() bool { return e.sink != nil && e.err == nil }
 
-// Begun reports whether run_start was emitted.
-func (e *Emitter) Begun() bool { return e.begun }
+// Started reports whether run_start was emitted.
+func (e *Emitter) Started() bool { return e.started }
 
 // Start emits the run's first event, once: the step may start the run and end it. Its
 // time is when the run was accepted, which a stream that waits for its start knows.
 func (e *Emitter) Start(run *core.Run, thread string) {
-	if !e.begun {
-		e.begun = true
+	if !e.started {
+		e.started = true
 		e.Emit(core.Event{Type: core.EventRunStart, Time: core.Millis(run.CreatedAt), ThreadID: thread, AgentID: run.AgentID, Origin: run.Origin})
 	}
 }

@@ -75,8 +75,8 @@ func (c *choice) play(recorded *thread.Member, pool *registry.Pool) {
 	}
 }
 
-// stands is the record of a turn of a member; nil: no pool.
-func (c *choice) stands(said *registry.BoundModel) *thread.Member {
+// memberOf is the record of a turn of a member; nil: no pool.
+func (c *choice) memberOf(said *registry.BoundModel) *thread.Member {
 	if c == nil {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (c *choice) failed() *thread.Member {
 	if c == nil {
 		return nil
 	}
-	return c.stands(c.stood)
+	return c.memberOf(c.stood)
 }
 
 // has reports whether the step has left the member since it had to pause, or before

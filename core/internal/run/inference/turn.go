@@ -148,7 +148,7 @@ func (t *Turn) Asked() (model, provider string) { return t.asked.Model, t.member
 func (t *Turn) AskedForForm() bool { return t.asked.ResponseFormat != nil }
 
 // Member is the pool's part in the turn's record; nil: no pool.
-func (t *Turn) Member() *thread.Member { return t.pool.stands(t.member) }
+func (t *Turn) Member() *thread.Member { return t.pool.memberOf(t.member) }
 
 // FailedMember is the pool's part in the record of a failed inference: no member has
 // answered.

@@ -85,7 +85,7 @@ type Writer struct {
 	until   int64         // until when a client follows, unix milliseconds
 	mark    Mark          // the last that was seen
 	looks   bool          // a look for one is under way
-	begun   bool          // the concurrent function runs
+	running bool          // the concurrent function runs
 	over    bool          // nothing is kept or stored any more
 	cause   error         // why it was given up
 	changed chan struct{} // closed when there is something to look at; nil: no function waits
@@ -170,8 +170,8 @@ func (w *Writer) wanted() bool {
 
 // begin starts the concurrent function, once; the caller holds mu.
 func (w *Writer) begin() {
-	if !w.begun {
-		w.begun = true
+	if !w.running {
+		w.running = true
 		w.group.Go(w.write)
 	}
 }
