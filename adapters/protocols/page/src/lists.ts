@@ -2,12 +2,13 @@
 // every five seconds, and when somebody comes back to the tab.
 import { signal, type Signal } from '@preact/signals';
 import { Refused, get, locked, offered, query, segment } from './api';
-import type { Approval, Run, Schema, Termination, Usage } from './types';
+import type { Answer, Approval, Run, Schema, Termination, Usage } from './types';
 
 export interface ThreadSummary {
   thread_id: string;
   title?: string;
   agent_id?: string;
+  first_asked?: string; // how its first input begins
   asked?: string; // how its newest input begins
   excerpt?: string;
   active_run: { run_id: string; status: string } | null;
@@ -31,6 +32,8 @@ export interface Agent {
   plugins: string[];
   tools: string[];
   delegates: string[];
+  context_window?: number; // tokens that a request may have
+  answers?: Answer[]; // where the host shows it
 }
 
 export type AgentDetail = Omit<Agent, 'tools'> & { tools: AgentTool[]; max_rounds?: number; execution_mode?: string };

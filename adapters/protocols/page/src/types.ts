@@ -73,6 +73,13 @@ export interface Termination {
   detail?: string;
 }
 
+// Parent is the call of another run that has started a run.
+export interface Parent {
+  thread_id: string;
+  run_id: string;
+  tool_call_id?: string;
+}
+
 export interface Run {
   run_id: string;
   thread_id: string;
@@ -86,6 +93,82 @@ export interface Run {
   started_at?: number;
   finished_at?: number;
   tickets?: Ticket[];
+  origin?: string;
+  asked?: string; // how its input begins
+  thread_title?: string;
+  parent?: Parent;
+  calls?: number; // of tools
+  cost_usd?: number | null; // null: the price of a model is unknown
+  waited_ms?: number; // for people and clients
+  worked_ms?: number;
+  takeovers?: number; // by another worker
+}
+
+// One call of a model within a step. The last one made the turn, or failed for good.
+export interface Attempt {
+  began_at: number;
+  ended_at?: number;
+  first_at?: number; // its first token
+  model?: string;
+  reason?: string; // why it failed
+  wait_ms?: number; // until the next
+}
+
+// One call of a tool, as the timeline of a run has it.
+export interface StepCall {
+  id: string;
+  name: string;
+  arguments: JSONValue;
+  status: string;
+  is_error?: boolean;
+  result?: JSONValue;
+  message?: string;
+  began_at?: number;
+  ended_at?: number;
+  duration_ms?: number;
+  decision_id?: string;
+  asked_at?: number; // it began to wait for a decision
+  answered_at?: number;
+  action?: string; // of the decision
+  reason?: string; // of the decision
+  edited?: JSONValue; // the arguments that a person put in place of the model's
+  child?: { run_id: string; thread_id: string; agent_id?: string };
+}
+
+// One step of a run, from GET /v1/runs/{run}/steps.
+export interface StoredStep {
+  step: number;
+  message_id?: string;
+  began_at?: number;
+  said_at?: number;
+  ended_at?: number;
+  open?: boolean;
+  model?: string;
+  stop_reason?: string;
+  usage?: Usage;
+  duration_ms?: number;
+  retries?: number;
+  shown?: { first?: number; opening?: number; shortened?: number; summary?: number; estimate?: number; tokens?: number };
+  text?: string;
+  reasoning?: string;
+  failed?: { reason: string; detail?: string; calls?: number };
+  calls?: StepCall[];
+  revision?: number;
+  totals?: { steps: number; usage: Usage };
+  queued_ms?: number; // from due to claimed
+  first_at?: number; // the first token
+  attempts?: Attempt[];
+  takeovers?: { lost_at: number; began_at: number }[];
+}
+
+// Who answers for a model of the specs, in the order in which they are tried.
+export interface Answer {
+  model: string; // its id in specs
+  provider: string;
+  name: string; // the provider's name of it
+  scripted?: boolean;
+  input_usd_per_million?: number | null;
+  output_usd_per_million?: number | null;
 }
 
 // One event of a run's stream. Which fields it has depends on event_type.
@@ -132,6 +215,8 @@ export interface Approval extends Ticket {
   run_id: string;
   agent_id: string;
   created_at: number;
+  thread_title?: string;
+  asked?: string; // how the run's input begins
 }
 
 // The part of JSON Schema that a form is made of; the rest is edited as JSON.
