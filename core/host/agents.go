@@ -6,6 +6,8 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/registry"
+	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -21,6 +23,21 @@ type AgentInfo struct {
 	Tools       []tool.Spec         // by name, as the model sees them
 	MaxRounds   int                 // steps of a run; 0: no limit
 	Mode        agent.ExecutionMode // never empty
+	// ContextWindow is how many tokens a request of the agent may have; 0: it is not known.
+	ContextWindow int
+	// Answers are the models that the agent may call: its model, or the members of its pool.
+	// It is empty in a process that links no models.
+	Answers []Answer
+}
+
+// Answer is a model that responds to an agent.
+type Answer struct {
+	Model    string // its id in specs
+	Provider string // empty: a model bound in code without one
+	Name     string // the provider's name of the model
+	Scripted bool   // it follows rules, without a provider: see package scripted
+	// Input and Output are the prices of a million tokens today; nil: they are not known.
+	Input, Output *core.USD
 }
 
 // Agents lists the registered agents, ordered by id.
@@ -44,6 +61,12 @@ func (r *Host) Agent(id string) (AgentInfo, error) {
 	info := AgentInfo{
 		ID: spec.ID, Description: spec.Description, Model: spec.Model, Default: r.agents.Default() == spec.ID,
 		Plugins: spec.Plugins, Delegates: spec.Delegates, MaxRounds: spec.Rounds(), Mode: spec.ExecutionMode,
+		ContextWindow: resolved.Room().Request,
+	}
+	for _, bound := range resolved.CallableModels() {
+		if _, none := bound.Model.(model.None); !none {
+			info.Answers = append(info.Answers, r.answer(bound))
+		}
 	}
 	if info.Mode == "" {
 		info.Mode = agent.Sequential
@@ -57,6 +80,21 @@ func (r *Host) Agent(id string) (AgentInfo, error) {
 	return info, nil
 }
 
+// answer describes a model, with its prices of today.
+func (r *Host) answer(bound *registry.BoundModel) Answer {
+	follows, ok := bound.Model.(interface{ Scripted() bool })
+	a := Answer{Model: bound.ID, Provider: bound.Provider, Name: bound.Name, Scripted: ok && follows.Scripted()}
+	const million = 1_000_000
+	now := r.env.Now()
+	if cost, known := r.prices.Cost(bound.Provider, bound.Name, core.Usage{Input: million}, now); known {
+		a.Input = &cost
+	}
+	if cost, known := r.prices.Cost(bound.Provider, bound.Name, core.Usage{Output: million}, now); known {
+		a.Output = &cost
+	}
+	return a
+}
+
 // Capabilities lists the parts of a deployment, by name.
 type Capabilities struct {
 	Agents    []string
@@ -65,6 +103,7 @@ type Capabilities struct {
 	Plugins   []string
 	Models    []string // and pools
 	Providers []string
+	Answers   []Answer // the models that agents may call
 }
 
 // Capabilities lists the registered agents, plugins, models and providers, and the tools
@@ -73,8 +112,14 @@ func (r *Host) Capabilities() Capabilities {
 	// Tools belong to agents; two agents may have one under the same name, which is listed
 	// once.
 	c := Capabilities{Agents: r.agents.IDs(), Default: r.agents.Default(), Plugins: r.agents.Plugins(), Models: r.agents.Models(), Providers: r.agents.Providers()}
-	seen := map[string]bool{}
+	seen, answers := map[string]bool{}, map[string]bool{}
 	for _, a := range r.Agents() {
+		for _, answer := range a.Answers {
+			if !answers[answer.Model] {
+				answers[answer.Model] = true
+				c.Answers = append(c.Answers, answer)
+			}
+		}
 		for _, t := range a.Tools {
 			if !seen[t.Name] {
 				seen[t.Name] = true
@@ -83,6 +128,7 @@ func (r *Host) Capabilities() Capabilities {
 		}
 	}
 	slices.SortFunc(c.Tools, func(a, b tool.Spec) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(c.Answers, func(a, b Answer) int { return strings.Compare(a.Model, b.Model) })
 	return c
 }
 

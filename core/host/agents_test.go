@@ -9,6 +9,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/model/catalog"
+	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -43,6 +46,7 @@ func TestAgentsAreDescribedToTheirClients(t *testing.T) {
 	quiet, err := p.Agent("quiet")
 	want := host.AgentInfo{
 		ID: "quiet", Description: "Says little.", Model: "m", Default: true, Plugins: []string{"count"}, MaxRounds: 3, Mode: agent.ParallelStreaming,
+		ContextWindow: 32_000, Answers: []host.Answer{{Model: "m", Name: "scripted"}},
 	}
 	if diff := cmp.Diff(want, quiet); diff != "" || err != nil {
 		t.Errorf("quiet: %v (-want +got):\n%s", err, diff)
@@ -88,5 +92,43 @@ func TestExposedAreAgentsThatAreNotHiddenAndTheirTools(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"demo", "other", "zip"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Of a pool all members may respond, in its order. A process that links no models says
+// nothing of them.
+func TestTheModelsOfAnAgent(t *testing.T) {
+	r := newRig(t)
+	prices, err := new(catalog.Catalog).With([]byte(`{"models":[{"provider":"acme","names":["large"],"context_window":200000,"prices":[{"from":"1970-01-01","input":3,"output":15,"source":"a price list"}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := r.process("w", r.store, func(c *host.Options) {
+		c.Metering = &host.Metering{Models: prices}
+		c.Agents.Catalog = prices
+		c.Agents.Models = map[string]agent.ModelBinding{
+			"a": {Model: scripted.New(c.Env), Name: "rules"},
+			"b": {Model: scripted.New(c.Env), Provider: "acme", Name: "large"},
+			"c": {Model: model.None{}},
+		}
+		c.Agents.Pools = []agent.ModelPoolSpec{{ID: "both", Members: []agent.PoolMember{{Model: "b"}, {Model: "a"}}}}
+		c.Agents.Default = "demo"
+		c.Agents.Specs = []agent.Spec{{ID: "demo", Model: "both"}, {ID: "idle", Model: "c"}}
+	})
+	input, output := core.USD(3_000_000_000), core.USD(15_000_000_000)
+	a, b := host.Answer{Model: "a", Name: "rules", Scripted: true}, host.Answer{Model: "b", Provider: "acme", Name: "large", Scripted: true, Input: &input, Output: &output}
+	demo, _ := p.Agent("demo")
+	idle, _ := p.Agent("idle")
+	for _, row := range []struct {
+		of        string
+		want, got []host.Answer
+	}{
+		{"a pool", []host.Answer{b, a}, demo.Answers},
+		{"an agent without a model", nil, idle.Answers},
+		{"the deployment", []host.Answer{a, b}, p.Capabilities().Answers},
+	} {
+		if diff := cmp.Diff(row.want, row.got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", row.of, diff)
+		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/toolcall"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model/catalog"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -33,6 +34,7 @@ type Host struct {
 	stepper *run.Stepper       // all steps of this process
 	ledger  *accounting.Ledger // nil: usage is not recorded
 	limits  *accounting.Gate
+	prices  *catalog.Catalog // of models
 	watches *watches
 	queue   *Queue     // of this process; nil: the hints go to another queue
 	reads   *reader    // on behalf of callers
@@ -75,7 +77,7 @@ func build(c Options) (*Host, error) {
 		log = slog.Default()
 	}
 	warn(log, agents)
-	r := &Host{env: c.Env, agents: agents}
+	r := &Host{env: c.Env, agents: agents, prices: c.Metering.prices()}
 	r.queue, _ = c.Waker.(*Queue)
 	var meter *meter
 	if r.ledger, meter, err = newLedger(&c); err != nil {

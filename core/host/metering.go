@@ -125,6 +125,14 @@ func (m *Metering) keep() time.Duration {
 	return cmp.Or(m.Keep, accounting.DefaultKeep)
 }
 
+// prices returns the prices of models, of none if they are unknown.
+func (m *Metering) prices() *catalog.Catalog {
+	if m == nil || m.Models == nil {
+		return &catalog.Catalog{}
+	}
+	return m.Models
+}
+
 // newLedger returns the ledger and the meter of a runtime. The ledger is nil if usage is not
 // recorded, and the meter then counts nothing.
 func newLedger(c *Options) (*accounting.Ledger, *meter, error) {

@@ -23,6 +23,24 @@ type agentEntry struct {
 	Plugins     []string `json:"plugins"`
 	Delegates   []string `json:"delegates"` // agents that this agent may call
 	Tools       []string `json:"tools"`
+	// ContextWindow is how many tokens a request may have; absent: it is unknown.
+	ContextWindow int              `json:"context_window,omitempty"`
+	Answers       []answeringModel `json:"answers,omitempty"` // models that respond, in the order of a pool; absent if the deployment hides them
+}
+
+// answeringModel is a model that responds to an agent.
+type answeringModel struct {
+	Model    string `json:"model"`    // id of the model in specs
+	Provider string `json:"provider"` // id of the provider; empty: none
+	Name     string `json:"name"`     // the provider's name of the model
+	Scripted bool   `json:"scripted"` // the model follows rules, without a provider
+}
+
+// pricedModel is an answeringModel with its prices of today.
+type pricedModel struct {
+	answeringModel
+	Input  *core.USD `json:"input_usd_per_million"`  // null: the price is unknown
+	Output *core.USD `json:"output_usd_per_million"` // null: the price is unknown
 }
 
 // agentDetail is one agent, with its tools.
@@ -36,6 +54,9 @@ type agentDetail struct {
 	Tools       []agentTool         `json:"tools"`
 	MaxRounds   int                 `json:"max_rounds"` // maximum steps of a run; 0: no limit
 	Mode        agent.ExecutionMode `json:"execution_mode"`
+	// ContextWindow is how many tokens a request may have; absent: it is unknown.
+	ContextWindow int              `json:"context_window,omitempty"`
+	Answers       []answeringModel `json:"answers,omitempty"` // models that respond, in the order of a pool; absent if the deployment hides them
 }
 
 // agentTool is a tool as the model sees it.
@@ -61,6 +82,8 @@ type capabilities struct {
 	Protocols []string    `json:"protocols"` // native, and the path of each mounted protocol
 	// MaxRequests is the number of requests that run concurrently; absent: no limit.
 	MaxRequests int `json:"max_requests,omitempty"`
+	// Answers are the models that agents may call; absent if the deployment hides them.
+	Answers []pricedModel `json:"answers,omitempty"`
 }
 
 type namedTool struct {
@@ -79,6 +102,7 @@ func (a *api) getAgents(w http.ResponseWriter, r *http.Request, _ core.Identity)
 		for _, t := range info.Tools {
 			e.Tools = append(e.Tools, t.Name)
 		}
+		e.ContextWindow, e.Answers = info.ContextWindow, a.answers(info.Answers)
 		list.Agents = append(list.Agents, e)
 	}
 	protocol.JSON(w, http.StatusOK, list)
@@ -93,14 +117,27 @@ func (a *api) getAgent(w http.ResponseWriter, r *http.Request, _ core.Identity) 
 	if err != nil {
 		return err
 	}
-	protocol.JSON(w, http.StatusOK, detailOf(info))
+	d := detailOf(info)
+	d.Answers = a.answers(info.Answers)
+	protocol.JSON(w, http.StatusOK, d)
 	return nil
+}
+
+// answers are the models as callers see them; nil if the deployment hides them.
+func (a *api) answers(all []host.Answer) (shown []answeringModel) {
+	if !a.options.ShowModels {
+		return nil
+	}
+	for _, m := range all {
+		shown = append(shown, answeringModel{Model: m.Model, Provider: m.Provider, Name: m.Name, Scripted: m.Scripted})
+	}
+	return shown
 }
 
 func detailOf(info host.AgentInfo) agentDetail {
 	d := agentDetail{
 		ID: info.ID, Description: info.Description, Model: info.Model, Default: info.Default, Plugins: some(info.Plugins), Delegates: some(info.Delegates),
-		Tools: []agentTool{}, MaxRounds: info.MaxRounds, Mode: info.Mode,
+		Tools: []agentTool{}, MaxRounds: info.MaxRounds, Mode: info.Mode, ContextWindow: info.ContextWindow,
 	}
 	for _, t := range info.Tools {
 		d.Tools = append(d.Tools, agentTool{Name: t.Name, Description: t.Description, Parameters: t.Parameters, Client: t.Client})
@@ -119,6 +156,9 @@ func (a *api) getCapabilities(w http.ResponseWriter, r *http.Request, _ core.Ide
 	}
 	for _, t := range got.Tools {
 		c.Tools = append(c.Tools, namedOf(t))
+	}
+	for i, m := range a.answers(got.Answers) {
+		c.Answers = append(c.Answers, pricedModel{m, got.Answers[i].Input, got.Answers[i].Output})
 	}
 	for pattern := range a.options.Mounts {
 		if at := pattern[strings.LastIndexByte(pattern, ' ')+1:]; !slices.Contains(c.Protocols, at) {

@@ -36,6 +36,8 @@ type Options struct {
 	// MaxRequests is the transport's limit of concurrent requests, for clients to read; 0:
 	// no limit. The transport enforces it.
 	MaxRequests int
+	// ShowModels shows callers which models of which providers respond, with their prices.
+	ShowModels bool
 }
 
 type api struct {

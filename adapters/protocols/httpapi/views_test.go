@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 )
 
 // pages follows a list to its end and returns the values of a key.
@@ -141,10 +143,27 @@ func TestStateOverHTTP(t *testing.T) {
 	check(t, do(r, "GET", "/v1/threads/t1/state?revision=3", ""), 404, `{"error":"thread t1: revision 3 has not been reached, the newest is 0","code":"not_found"}`)
 }
 
+// Which provider responds is shown where the deployment says so.
+func TestTheModelsThatRespond(t *testing.T) {
+	r := newReal(t)
+	r.options.ShowModels = true
+	r.Handler = httpapi.New(r.runtime, &r.options)
+	r.want("agents", `{"agents":[{"id":"demo","model":"m","default":true,"plugins":[],"delegates":[],"tools":["confirm","delegate","meanwhile","where"],`+
+		`"context_window":32000,"answers":[{"model":"m","provider":"","name":"m","scripted":true}]}]}`, strings.TrimSpace(r.get("/v1/agents")))
+	for path, part := range map[string]string{
+		"/v1/agents/demo":  `"context_window":32000,"answers":[{"model":"m","provider":"","name":"m","scripted":true}]}`,
+		"/v1/capabilities": `"answers":[{"model":"m","provider":"","name":"m","scripted":true,"input_usd_per_million":null,"output_usd_per_million":null}]}`,
+	} {
+		if got := r.get(path); !strings.Contains(got, part) {
+			t.Errorf("%s is %s, want it to have %s", path, got, part)
+		}
+	}
+}
+
 // What an agent is told stays the deployment's.
 func TestAgentsAndCapabilities(t *testing.T) {
 	r := newReal(t)
-	r.want("agents", `{"agents":[{"id":"demo","model":"m","default":true,"plugins":[],"delegates":[],"tools":["confirm","delegate","meanwhile","where"]}]}`, strings.TrimSpace(r.get("/v1/agents")))
+	r.want("agents", `{"agents":[{"id":"demo","model":"m","default":true,"plugins":[],"delegates":[],"tools":["confirm","delegate","meanwhile","where"],"context_window":32000}]}`, strings.TrimSpace(r.get("/v1/agents")))
 	agent := r.get("/v1/agents/demo")
 	for _, part := range []string{`"tools":[{"name":"confirm","parameters":{"type":"object"`, `{"name":"where"`, `"client":true`, `"max_rounds":16,"execution_mode":"sequential"`} {
 		if !strings.Contains(agent, part) {

@@ -51,6 +51,9 @@ func (m *rules) Check(request model.Request) error {
 	return nil
 }
 
+// Scripted reports that no provider responds. A host tells its clients.
+func (*rules) Scripted() bool { return true }
+
 // Stream implements model.Model.
 func (m *rules) Stream(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
 	conversation := request.Messages // the rest of the request is not used

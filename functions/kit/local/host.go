@@ -129,7 +129,8 @@ func (h *localHost) build(e *env.Env, s settings.Settings, backend store.Backend
 	h.kinds = kinds(parts)
 	if d.Web != nil {
 		h.handler = inject.Handler(e, d.Web(wiring.WebOptions{
-			Runtime: h.runtime, Authenticate: httpapi.Anonymous(tenant(s)), Page: s.ShowsPage(true), MaxRequests: s.Requests, Logger: log,
+			Runtime: h.runtime, Authenticate: httpapi.Anonymous(tenant(s)), Page: s.ShowsPage(true), ShowModels: s.ShowsModels(true),
+			MaxRequests: s.Requests, Logger: log,
 		}))
 	}
 	if err := h.openTriggers(e, s, log); err != nil {

@@ -22,6 +22,7 @@ type Settings struct {
 	Hosts     []string      // REVEILLE_HOSTS, in lower case
 	Origins   []string      // REVEILLE_ORIGINS
 	Page      string        // REVEILLE_PAGE: on, off or empty; see [Settings.ShowsPage]
+	Models    string        // REVEILLE_SHOW_MODELS: on, off or empty; see [Settings.ShowsModels]
 	Data      string        // REVEILLE_DATA: a file, or "memory"
 	Auth      string        // REVEILLE_AUTH: empty if it is not set
 	Identity  Identity      // the tenants and users of requests
@@ -71,11 +72,18 @@ type Settings struct {
 }
 
 // ShowsPage reports whether the page is shown. byDefault applies if REVEILLE_PAGE is not set.
-func (s Settings) ShowsPage(byDefault bool) bool {
+func (s Settings) ShowsPage(byDefault bool) bool { return on(s.Page, byDefault) }
+
+// ShowsModels reports whether callers are shown which models of which providers respond.
+// byDefault applies if REVEILLE_SHOW_MODELS is not set.
+func (s Settings) ShowsModels(byDefault bool) bool { return on(s.Models, byDefault) }
+
+// on reads a switch: on, off, or empty for its default.
+func on(value string, byDefault bool) bool {
 	if byDefault {
-		return s.Page != "off"
+		return value != "off"
 	}
-	return s.Page == "on"
+	return value == "on"
 }
 
 // smallestCache is the size of the cache of the smallest function.

@@ -103,6 +103,13 @@ func hostVariables() []variable {
 		},
 		{
 			Variable{
+				Name: "REVEILLE_SHOW_MODELS", Allowed: "on, off", Unset: "`on` on the local host, `off` on AWS",
+				Meaning: "The switch for the providers, names and prices of models in `/v1/agents` and `/v1/capabilities`: `on` or `off`.",
+			},
+			oneOf(func(s *Settings) *string { return &s.Models }, "", "on", "off"),
+		},
+		{
+			Variable{
 				Name: "REVEILLE_DATA", Default: ".reveille/reveille.db", Allowed: `a file, or "memory"`,
 				Meaning: "The database file of the local host. With `memory`, the host keeps its data in memory only.",
 			},

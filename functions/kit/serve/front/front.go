@@ -45,6 +45,7 @@ func streaming(c *cloud.Function) awslambda.Handlers {
 func streamed(c *cloud.Function, rt *host.Host, authenticate func(*http.Request) (core.Identity, error)) wiring.WebOptions {
 	return wiring.WebOptions{
 		Runtime: rt, Authenticate: authenticate, Logger: c.Logger, UsageReaders: c.Settings.UsageReaders, Page: c.Settings.ShowsPage(false),
+		ShowModels: c.Settings.ShowsModels(false),
 	}
 }
 
