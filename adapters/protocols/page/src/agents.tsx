@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { Refused, newID } from './api';
 import { begin } from './follow';
 import { SchemaForm } from './form';
+import { Head } from './head';
 import { Copy, JSONView } from './json';
 import { agents, detail, type AgentDetail, type AgentTool } from './lists';
 import { Problem } from './problem';
@@ -11,11 +12,12 @@ import { address, go, route } from './route';
 export function AgentsView() {
   const all = agents.value;
   const id = route.value.agent || all?.find((a) => a.default)?.id || all?.[0]?.id;
-  if (all && !all.length) return <div class="scroll-view"><p class="empty">This host does not list its agents.</p></div>;
+  if (all && !all.length) return <><Head title="Agents" /><div class="body"><p class="empty">This host does not list its agents.</p></div></>;
   return (
-    <div class="scroll-view">
+    <>
+    <Head title="Agents" />
+    <div class="body">
       <div class="column">
-        <h1>Agents</h1>
         <ul class="agent-list">
           {all?.map((a) => (
             <li key={a.id}>
@@ -28,6 +30,7 @@ export function AgentsView() {
         {id && <AgentView key={id} id={id} />}
       </div>
     </div>
+    </>
   );
 }
 

@@ -25,6 +25,20 @@ export const token = sessionStorage.getItem(stored) ?? '';
 // locked says that the host has refused for want of a token.
 export const locked = signal(false);
 
+// reached says whether the host responded to the last request.
+export const reached = signal(true);
+
+// A Change is a request that has changed something. Others of this browser's tabs hear of
+// it, so that they show the same within a moment.
+export interface Change {
+  method: string;
+  path: string;
+  suspension?: string; // of a decision
+}
+
+// changed is what is told of each change that this tab has made; tabs.ts sets it.
+export const changed: { tell?: (c: Change) => void } = {};
+
 // unlock takes a token, and begins anew with it.
 export function unlock(text: string): void {
   sessionStorage.setItem(stored, text.trim());
@@ -44,9 +58,14 @@ export async function send(method: string, path: string, body?: unknown, headers
     });
   } catch (e) {
     if (signal?.aborted) throw signal.reason;
+    reached.value = false;
     throw new Unreachable(String(e));
   }
-  if (response.ok) return response;
+  reached.value = true;
+  if (response.ok) {
+    if (method !== 'GET') changed.tell?.({ method, path, suspension: (body as { suspension_id?: string } | undefined)?.suspension_id });
+    return response;
+  }
   throw await refusal(response);
 }
 

@@ -50,7 +50,7 @@ export function Details({ run, thread, agent }: { run: string; thread: string; a
 function Pane({ tab, record }: { tab: string; record: RunRecord }) {
   record.version.value;
   if (record.problem.value !== undefined) return <Problem error={record.problem.value} />;
-  if (!record.events.length) return <p class="empty">{record.connection.value === 'lost' ? 'The host does not answer.' : 'Reading…'}</p>;
+  if (!record.events.length) return <p class="empty">Reading…</p>;
   switch (tab) {
     case 'state':
       return <StateView record={record} />;
@@ -110,12 +110,11 @@ function EventsView({ record }: { record: RunRecord }) {
 export function RunBar({ run }: { run: string }) {
   const record = run ? recordOf(run) : undefined;
   record?.version.value;
-  if (!record?.events.length) return <footer class="run-bar" aria-label="Run in short"><span class="meta">{record?.connection.value === 'lost' ? 'The host does not answer' : 'No run'}</span></footer>;
+  if (!record?.events.length) return <div class="run-bar" role="group" aria-label="Run in short"><span class="meta">No run</span></div>;
   const took = record.took || (record.ended && record.ended - record.began);
   return (
-    <footer class="run-bar" aria-label="Run in short">
+    <div class="run-bar" role="group" aria-label="Run in short">
       <Status name={outcome(record.status, record.termination)} />
-      {record.connection.value === 'lost' && <span class="status failed">no connection: start the host with <code>make run</code></span>}
       <span>{count(record.steps.length, 'step')}</span>
       <span>{(record.usage.input ?? 0).toLocaleString()} in</span>
       <span>{(record.usage.output ?? 0).toLocaleString()} out</span>
@@ -123,6 +122,6 @@ export function RunBar({ run }: { run: string }) {
       {took > 0 && <span>{(took / 1000).toFixed(1)} s</span>}
       <span class="grow" />
       <Copy text={location.href} label="Copy a link to this view"><Icon name="link" /> Link</Copy>
-    </footer>
+    </div>
   );
 }

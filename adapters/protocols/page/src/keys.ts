@@ -1,7 +1,7 @@
 // The keyboard. Letters work where nobody writes, and can be switched off.
 import { signal } from '@preact/signals';
 import { go, route, select, tabs } from './route';
-import { narrow, pane, showDetails } from './layout';
+import { closeDrawers, openDrawer, revealDetails } from './layout';
 
 const stored = 'reveille.letters';
 
@@ -20,7 +20,9 @@ export const help: [keys: string, what: string][] = [
   ['?', 'these keys'],
   ['Ctrl and K', 'go to a thread, an agent, a view'],
   ['/', 'search threads'],
-  ['g t, g r, g w, g a', 'threads, runs, waiting, agents'],
+  ['g t, g r, g w', 'threads, runs, waiting'],
+  ['g a, g m, g u', 'agents, models, usage'],
+  ['f', 'filter the list'],
   ['n', 'new thread'],
   ['c', 'write'],
   ['j, k', 'next and previous row of a list'],
@@ -66,10 +68,10 @@ function letter(key: string): boolean {
   const second = pending;
   pending = '';
   if (second === 'g') {
-    const to = ({ t: {}, r: { view: 'runs' }, w: { view: 'waiting' }, a: { view: 'agents' } } as const)[key as 't'];
+    const to = ({ t: {}, r: { view: 'runs' }, w: { view: 'waiting' }, a: { view: 'agents' }, m: { view: 'models' }, u: { view: 'usage' } } as const)[key as 't'];
     if (!to) return false;
     if (key === 't') {
-      pane.value = 'threads';
+      openDrawer('threads');
       requestAnimationFrame(() => focus('.threads [data-row], #search'));
     } else go(to);
     return true;
@@ -84,16 +86,16 @@ function letter(key: string): boolean {
       overlay.value = 'help';
       return true;
     case '/':
-      pane.value = 'threads';
+      openDrawer('threads');
       requestAnimationFrame(() => focus('#search'));
       return true;
     case 'n':
       go({});
-      pane.value = 'chat';
+      closeDrawers();
       requestAnimationFrame(() => focus('#composer'));
       return true;
     case 'c':
-      pane.value = 'chat';
+      closeDrawers();
       requestAnimationFrame(() => focus('#composer'));
       return true;
     case 'j':
@@ -104,6 +106,9 @@ function letter(key: string): boolean {
       return step(-1);
     case ']':
       return step(1);
+    case 'f':
+      focus('[data-filter]');
+      return document.querySelector('[data-filter]') !== null;
     case 'y':
       void navigator.clipboard?.writeText(location.href);
       return true;
@@ -113,19 +118,21 @@ function letter(key: string): boolean {
   }
   const tab = tabs[Number(key) - 1];
   if (!tab) return false;
-  showDetails.value = true;
-  pane.value = 'run';
+  revealDetails();
   select({ tab });
   return true;
 }
 
+// rowsAround is the list that an element is in.
+const rowsAround = (e: Element | null) => e?.closest('.thread-list, [data-rows]') ?? e?.closest('ul, table');
+
 // row moves along the rows of the list that has the focus, or of the first one.
 function row(by: number): boolean {
   const active = document.activeElement;
-  const list = active?.closest('ul, table') ?? document.querySelector('main [data-row]')?.closest('ul, table') ?? document.querySelector('.threads');
-  const rows = Array.from(list?.querySelectorAll<HTMLElement>('[data-row]') ?? []);
-  const i = rows.indexOf(active as HTMLElement);
-  const next = rows[i < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, i + by))];
+  const list = rowsAround(active) ?? rowsAround(document.querySelector('main [data-row]')) ?? document.querySelector('.thread-list');
+  const all = Array.from(list?.querySelectorAll<HTMLElement>('[data-row]') ?? []);
+  const i = all.indexOf(active as HTMLElement);
+  const next = all[i < 0 ? 0 : Math.min(all.length - 1, Math.max(0, i + by))];
   next?.focus();
   return !!next;
 }
@@ -147,16 +154,9 @@ function decide(key: string): boolean {
 }
 
 function nextPane(by: number): void {
-  if (narrow.value) {
-    const all = ['threads', 'chat', 'run'] as const;
-    pane.value = all[(all.indexOf(pane.value) + by + 3) % 3];
-  }
-  requestAnimationFrame(() => {
-    const panes = Array.from(document.querySelectorAll<HTMLElement>('[data-pane]')).filter((e) => e.offsetParent !== null);
-    const at = panes.findIndex((p) => p.contains(document.activeElement));
-    const next = panes[(at + by + panes.length) % panes.length];
-    const first = narrow.value ? panes[0] : next;
-    (first?.querySelector<HTMLElement>('#composer, [aria-selected="true"][tabindex="0"], a[href], button, input') ?? first)?.focus();
-  });
+  const panes = Array.from(document.querySelectorAll<HTMLElement>('[data-pane]')).filter((e) => e.checkVisibility());
+  const at = panes.findIndex((p) => p.contains(document.activeElement));
+  const next = panes[(at + by + panes.length) % panes.length];
+  (next?.querySelector<HTMLElement>('#composer, [aria-selected="true"][tabindex="0"], a[href], button, input') ?? next)?.focus();
 }
 

@@ -1,7 +1,8 @@
 // What is listed: threads, runs, what waits, agents. Lists that are shown are read again
 // every five seconds, and when somebody comes back to the tab.
 import { signal, type Signal } from '@preact/signals';
-import { Refused, get, locked, offered, query, segment } from './api';
+import { Refused, Unreachable, get, locked, offered, query, segment } from './api';
+import { hear } from './tabs';
 import type { Answer, Approval, Run, Schema, Termination, Usage } from './types';
 
 export interface ThreadSummary {
@@ -88,7 +89,8 @@ export class List<T> {
       this.problem.value = undefined;
       this.missing.value = false;
     } catch (e) {
-      if (turn === this.turn) this.problem.value = e;
+      if (turn !== this.turn) return;
+      if (!(e instanceof Unreachable)) this.problem.value = e; // the shell says once that the host is gone
     }
   }
 
@@ -141,10 +143,18 @@ export function poll(...lists: List<never>[] | List<any>[]): () => void {
   };
   look();
   const timer = setInterval(look, interval);
+  let soon = 0;
+  const deaf = hear(() => { // at once, and when what another tab asked for has happened
+    clearTimeout(soon);
+    soon = window.setTimeout(look, 500);
+    look();
+  });
   document.addEventListener('visibilitychange', look);
   addEventListener('focus', look);
   return () => {
     clearInterval(timer);
+    clearTimeout(soon);
+    deaf();
     document.removeEventListener('visibilitychange', look);
     removeEventListener('focus', look);
   };

@@ -1,8 +1,9 @@
 // The dialogs of the shell: the keys, the palette, and the token.
-import { useState } from 'preact/hooks';
-import { token, unlock } from './api';
+import { useEffect, useState } from 'preact/hooks';
+import { get, reached, token, unlock } from './api';
 import { Dialog, closeDialog } from './dialog';
 import { help, letters, overlay, switchLetters } from './keys';
+import { Icon } from './icons';
 import { setTheme, theme, toggleDetails, type Theme } from './layout';
 import { agents, threads } from './lists';
 import { address } from './route';
@@ -42,6 +43,8 @@ function choices(): Choice[] {
     { name: 'Waiting', about: 'g w', act: to(address({ view: 'waiting' })) },
     { name: 'Runs', about: 'g r', act: to(address({ view: 'runs' })) },
     { name: 'Agents', about: 'g a', act: to(address({ view: 'agents' })) },
+    { name: 'Models', about: 'g m', act: to(address({ view: 'models' })) },
+    { name: 'Usage', about: 'g u', act: to(address({ view: 'usage' })) },
     { name: 'Keys', about: '?', act: () => (overlay.value = 'help') },
     { name: 'Show or hide the run', about: '', act: toggleDetails },
     ...(['light', 'dark', 'auto'] as Theme[]).map((t) => ({ name: `Colors: ${t === 'auto' ? 'like the system' : t}`, about: '', act: () => setTheme(t) })),
@@ -101,5 +104,30 @@ export function Locked() {
       <button type="submit" class="primary" disabled={!text.trim()}>Use it</button>
       <span class="meta">The page keeps it until you close this tab, and sends it only to this host.</span>
     </form>
+  );
+}
+
+const patience = 2000; // milliseconds without the host before a person hears of it
+const knock = 1000; // between two looks whether it is back
+
+// Gone says, in one place, that the host does not respond, and goes by itself.
+export function Gone() {
+  const gone = !reached.value;
+  const [said, setSaid] = useState(false);
+  useEffect(() => {
+    if (!gone) return setSaid(false);
+    const late = setTimeout(() => setSaid(true), patience);
+    const again = setInterval(() => !document.hidden && void get('v1/capabilities').catch(() => {}), knock);
+    return () => {
+      clearTimeout(late);
+      clearInterval(again);
+    };
+  }, [gone]);
+  if (!gone || !said) return null;
+  return (
+    <div class="gone" role="alert">
+      <Icon name="warn" />
+      <p><strong>The host does not respond.</strong> Start it with <code>make run</code>, or check your connection. The page continues by itself.</p>
+    </div>
   );
 }

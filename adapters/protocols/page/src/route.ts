@@ -1,8 +1,10 @@
-// Which view an address shows. All of it stands behind the #, so that the host needs no
+// Which view an address shows. All of it is after the #, so that the host needs no
 // rewriting and every selection is a link.
 import { computed, signal } from '@preact/signals';
 
-export type View = 'thread' | 'runs' | 'waiting' | 'agents';
+const plain = ['waiting', 'models', 'usage'] as const;
+
+export type View = 'thread' | 'run' | 'runs' | 'agents' | (typeof plain)[number];
 
 export interface Route {
   view: View;
@@ -12,33 +14,54 @@ export interface Route {
   step: number; // 0: none is selected
   call: string;
   tab: string;
-  status: string; // the filters of the runs
+  status: string; // from here on the filters of lists
   search: string;
+  since: string; // how long ago at most, such as 24h
+  origin: string;
+  parent: string; // a run
+  over: string; // milliseconds that it took at least
+  cost: string; // dollars that it cost at least
+  by: string; // what the usage is grouped by
 }
 
 export const tabs = ['timeline', 'state', 'sent', 'events', 'use'] as const;
 
 const hash = signal(location.hash);
-addEventListener('hashchange', () => (hash.value = location.hash));
 
-// parse reads #/t/ID, #/t/ID/r/RUN?step=&call=&tab=, #/runs?status=&agent=&q=, #/waiting
-// and #/agents/ID. What it does not know is a new thread.
+// chosen counts how often an address came from outside or a view of a run was asked for:
+// both reveal the pane that shows it. What only selects something in sight does not.
+export const chosen = signal(0);
+
+addEventListener('hashchange', () => {
+  hash.value = location.hash;
+  chosen.value++;
+});
+
+// filters are those of each view, by their names in the address.
+const filters = { status: 'status', agent: 'agent', search: 'q', since: 'since', origin: 'origin', parent: 'parent', over: 'over', cost: 'cost' } as const;
+
+// parse reads #/t/ID, #/t/ID/r/RUN?step=&call=&tab=, #/runs?status=&agent=&q=,
+// #/runs/RUN?step=&call=&tab=, #/waiting, #/agents/ID, #/models and #/usage. What it does
+// not know is a new thread.
 export function parse(text: string): Route {
   const [path, search = ''] = text.replace(/^#\/?/, '').split('?');
   const parts = path.split('/').map(decode);
   const q = new URLSearchParams(search);
+  const given = (name: string) => q.get(name) ?? '';
   const route: Route = {
-    view: 'thread', thread: '', run: '', agent: q.get('agent') ?? '', step: Number(q.get('step')) || 0, call: q.get('call') ?? '',
-    tab: q.get('tab') ?? '', status: q.get('status') ?? '', search: q.get('q') ?? '',
+    view: 'thread', thread: '', run: '', agent: given('agent'), step: Number(given('step')) || 0, call: given('call'), tab: given('tab'),
+    status: given('status'), search: given('q'), since: given('since'), origin: given('origin'), parent: given('parent'), over: given('over'), cost: given('cost'), by: given('by'),
   };
   if (parts[0] === 't' && parts[1]) {
     route.thread = parts[1];
     if (parts[2] === 'r' && parts[3]) route.run = parts[3];
-  } else if (parts[0] === 'runs' || parts[0] === 'waiting') route.view = parts[0];
-  else if (parts[0] === 'agents') {
+  } else if (parts[0] === 'runs') {
+    route.view = parts[1] ? 'run' : 'runs';
+    route.run = parts[1] ?? '';
+  } else if (parts[0] === 'agents') {
     route.view = 'agents';
     route.agent = parts[1] ?? '';
-  }
+  } else route.view = plain.find((v) => v === parts[0]) ?? 'thread';
   return route;
 }
 
@@ -50,29 +73,32 @@ function decode(text: string): string {
   }
 }
 
+const part = encodeURIComponent;
+
+function place(r: Partial<Route>): string {
+  if (r.view === 'run' && r.run) return `runs/${part(r.run)}`;
+  if (r.view === 'agents' && r.agent) return `agents/${part(r.agent)}`;
+  if (r.view && r.view !== 'thread') return r.view === 'run' ? 'runs' : r.view;
+  if (!r.thread) return '';
+  return `t/${part(r.thread)}${r.run ? `/r/${part(r.run)}` : ''}`;
+}
+
 // address is the reverse of parse.
 export function address(r: Partial<Route>): string {
   const q = new URLSearchParams();
   const put = (name: string, value: string | number | undefined) => value && q.set(name, String(value));
-  let path = '#/';
-  if (r.view === 'runs' || r.view === 'waiting') path += r.view;
-  else if (r.view === 'agents') path += r.agent ? `agents/${encodeURIComponent(r.agent)}` : 'agents';
-  else if (r.thread) {
-    path += `t/${encodeURIComponent(r.thread)}`;
-    if (r.run) path += `/r/${r.run}`;
-  }
-  if (r.view === 'runs') {
-    put('status', r.status);
-    put('agent', r.agent);
-    put('q', r.search);
-  } else if (r.view !== 'agents') {
-    if (!r.thread) put('agent', r.agent);
+  if (r.view === 'runs') for (const [field, name] of Object.entries(filters)) put(name, r[field as keyof typeof filters]);
+  else if (r.view === 'usage') {
+    put('since', r.since);
+    put('by', r.by);
+  } else if (!r.view || r.view === 'thread' || r.view === 'run') {
+    if (!r.thread && r.view !== 'run') put('agent', r.agent);
     put('step', r.step);
     put('call', r.call);
     put('tab', r.tab);
   }
   const text = q.toString();
-  return text ? `${path}?${text}` : path;
+  return `#/${place(r)}${text && `?${text}`}`;
 }
 
 export const route = computed(() => parse(hash.value));
@@ -88,4 +114,7 @@ export function go(r: Partial<Route>, replace = false): void {
 }
 
 // select changes the selection of the view that is shown.
-export const select = (change: Partial<Route>) => go({ ...route.value, ...change }, true);
+export function select(change: Partial<Route>): void {
+  go({ ...route.value, ...change }, true);
+  if (change.tab) chosen.value++;
+}

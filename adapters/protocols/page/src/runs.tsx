@@ -1,6 +1,7 @@
 // All runs, newest first, with what they took and how they ended.
 import { useEffect } from 'preact/hooks';
 import { duration, moment, short } from './format';
+import { Head } from './head';
 import { Status, outcome } from './icons';
 import { agents, poll, runFilter, runs } from './lists';
 import { Problem } from './problem';
@@ -17,11 +18,12 @@ export function RunsView() {
     return poll(runs);
   }, [status, agent]);
   const items = runs.items.value;
-  if (runs.missing.value) return <div class="scroll-view"><p class="empty">This host lists no runs.</p></div>;
+  if (runs.missing.value) return <><Head title="Runs" /><div class="body"><p class="empty">This host lists no runs.</p></div></>;
   return (
-    <div class="scroll-view">
+    <>
+    <Head title="Runs" />
+    <div class="body">
       <div class="column wide">
-        <h1>Runs</h1>
         <div class="filters">
           <label class="inline">
             State{' '}
@@ -64,5 +66,6 @@ export function RunsView() {
         {runs.more.value && <button type="button" onClick={() => void runs.readMore()}>More</button>}
       </div>
     </div>
+    </>
   );
 }

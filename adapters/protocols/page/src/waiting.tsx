@@ -1,5 +1,6 @@
 // Everything that waits for a decision, longest first.
 import { ago, moment, short } from './format';
+import { Head } from './head';
 import { approvals } from './lists';
 import { Problem } from './problem';
 import { address } from './route';
@@ -8,9 +9,10 @@ import { TicketCard, ofTicket } from './ticket';
 export function WaitingView() {
   const items = approvals.items.value;
   return (
-    <div class="scroll-view">
+    <>
+    <Head title="Waiting" />
+    <div class="body">
       <div class="column">
-        <h1>Waiting</h1>
         {approvals.problem.value !== undefined && <Problem error={approvals.problem.value} />}
         {items?.length === 0 && <p class="empty">Nothing waits for you. Calls that need an answer appear here and in their chat.</p>}
         {items?.map((a) => (
@@ -25,5 +27,6 @@ export function WaitingView() {
         {approvals.more.value && <button type="button" onClick={() => void approvals.readMore()}>More</button>}
       </div>
     </div>
+    </>
   );
 }

@@ -24,16 +24,16 @@ export const keyboard = (on) => ({
     await key('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await key('g', 'w');
-    await page.getByRole('heading', { name: 'Waiting' }).waitFor();
+    await page.getByRole('heading', { name: 'Waiting', level: 1, exact: true }).waitFor();
     await key('g', 'a');
-    await page.getByRole('heading', { name: 'Agents' }).waitFor();
+    await page.getByRole('heading', { name: 'Agents', level: 1, exact: true }).waitFor();
     await key('j');
     assert.match(await focused(), /demo/);
     await key('Control+k');
     await page.getByRole('dialog').waitFor();
     await page.keyboard.type('runs');
     await key('Enter');
-    await page.getByRole('heading', { name: 'Runs' }).waitFor();
+    await page.getByRole('heading', { name: 'Runs', level: 1, exact: true }).waitFor();
     await page.goBack();
     await page.goBack();
     await page.goBack();
@@ -51,7 +51,7 @@ export const keyboard = (on) => ({
     await key('y');
     await page.waitForFunction(async () => (await navigator.clipboard.readText()) === location.href);
     await key('F6');
-    await page.waitForFunction(() => document.activeElement.closest('[data-pane="threads"]')); // from the last pane to the first
+    await page.waitForFunction(() => document.activeElement.closest('[data-pane="nav"]')); // from the last pane to the first
     await key('/');
     await page.waitForFunction(() => document.activeElement?.id === 'search');
     await page.evaluate(() => document.activeElement.blur());

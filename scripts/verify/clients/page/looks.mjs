@@ -1,55 +1,54 @@
-// What the views look like: pictures for a person, axe for those who need more than
-// pictures, and nothing wider than a phone.
+// What the views look like at four widths, light and dark: pictures for a person, axe for
+// those who need more than pictures, and nothing wider than the screen. A picture is named
+// by the width, the theme and the view.
 import assert from 'node:assert/strict';
 import { audit, say, tooWide, watched } from './browser.mjs';
 
-const themes = { light: { colorScheme: 'light' }, dark: { colorScheme: 'dark' }, narrow: { viewport: { width: 380, height: 760 }, hasTouch: true, isMobile: true } };
+const touch = { hasTouch: true, isMobile: true };
+const sizes = {
+  1440: { viewport: { width: 1440, height: 900 } },
+  1024: { viewport: { width: 1024, height: 768 } },
+  768: { viewport: { width: 768, height: 1024 }, ...touch },
+  390: { viewport: { width: 390, height: 844 }, ...touch },
+};
 
-// looks returns a scenario for each theme. All of them show the same thread.
+const tabs = ['Timeline', 'State', 'As sent', 'Events', 'Use it'];
+
+// looks returns a scenario for each width. All of them show the same thread.
 export function looks(browser, url, pictures) {
   let thread; // made once: others wait for it
   const scenarios = {};
-  for (const [theme, options] of Object.entries(themes)) {
-    scenarios[`every view, ${theme}`] = async () => {
+  for (const [width, options] of Object.entries(sizes)) {
+    scenarios[`every view, ${width}`] = async () => {
       const { context, page, faults, quiet } = await watched(browser, options);
       const found = [];
       const look = async (name) => {
-        await page.screenshot({ path: `${pictures}/${theme}-${name}.png` });
-        found.push(...(await audit(page)).map((line) => `${name}: ${line}`));
-        if (theme === 'narrow') found.push(...(await tooWide(page)).map((line) => `${name}: too wide: ${line}`));
+        for (const colorScheme of ['light', 'dark']) {
+          await page.emulateMedia({ colorScheme });
+          await page.screenshot({ path: `${pictures}/${width}-${colorScheme}-${name}.png` });
+          found.push(...(await audit(page)).map((line) => `${name}, ${colorScheme}: ${line}`));
+        }
+        found.push(...(await tooWide(page)).map((line) => `${name}: too wide: ${line}`));
       };
-      await page.goto(url);
-      await page.getByRole('heading', { name: 'New thread' }).first().waitFor();
+      const visit = async (hash) => {
+        await page.goto(`${url}/#/${hash}`);
+        await page.getByRole('heading', { level: 1 }).waitFor();
+        await quiet(); // its lists
+      };
+      await visit('');
       await look('empty');
       thread ??= talk(page);
-      await page.goto(`${url}/#/t/${await thread}`);
-      await page.getByText('May the agent use the tool danger?').waitFor();
-      await look('chat');
-      const ticket = page.getByRole('log').getByRole('group', { name: 'Waiting: danger' });
-      await ticket.getByRole('button', { name: 'Deny…' }).click();
-      await look('deny');
-      await ticket.getByRole('button', { name: 'Back' }).click();
-      await page.getByRole('log').locator('details.call summary').first().click();
-      await look('call');
-      await panes(page, theme, quiet, look);
+      const { id, run } = await thread;
+      await chat(page, visit, id, look);
+      await sides(page, width, look, quiet);
+      await visit(`runs/${run}`);
+      await look('run');
       // Of the runs a few: axe cannot judge what scrolls when its middle is out of sight.
-      for (const view of ['waiting', 'runs?status=failed', 'agents/demo']) {
-        await page.goto(`${url}/#/${view}`);
-        await page.getByRole('heading', { level: 1 }).waitFor();
-        await quiet(); // its list
+      for (const view of ['waiting', 'runs?status=failed', 'agents/demo', 'models', 'usage']) {
+        await visit(view);
         await look(/^\w+/.exec(view)[0]);
       }
-      await page.getByRole('main').getByText('Says a text back.').click();
-      await look('tool');
-      await page.keyboard.press('Escape');
-      await page.evaluate(() => document.activeElement.blur());
-      await page.keyboard.press('?');
-      await page.getByRole('dialog', { name: 'Keys' }).waitFor();
-      await look('keys');
-      await page.keyboard.press('Escape');
-      await page.keyboard.press('Control+k');
-      await page.getByRole('dialog', { name: 'Go to' }).waitFor();
-      await look('palette');
+      await overlays(page, width, visit, look);
       await context.close();
       assert.deepEqual([...found, ...faults], []);
     };
@@ -57,11 +56,57 @@ export function looks(browser, url, pictures) {
   return scenarios;
 }
 
+// chat looks at a thread with something of everything.
+async function chat(page, visit, id, look) {
+  await visit(`t/${id}`);
+  await page.getByText('May the agent use the tool danger?').waitFor();
+  await look('chat');
+  const ticket = page.getByRole('log').getByRole('group', { name: 'Waiting: danger' });
+  await ticket.getByRole('button', { name: 'Deny…' }).click();
+  await look('deny');
+  await ticket.getByRole('button', { name: 'Back' }).click();
+  await page.getByRole('log').locator('details.call summary').first().click();
+  await look('call');
+}
+
+// sides looks at the side pane of the chat, and at the drawers.
+async function sides(page, width, look, quiet) {
+  const drawer = width < 1280;
+  const side = page.getByRole('button', { name: 'Run details' });
+  if (drawer) await side.click();
+  for (const tab of tabs) {
+    await page.getByRole('tab', { name: tab }).click();
+    await quiet();
+    await look(`side-${tab.toLowerCase().replace(' ', '-')}`);
+  }
+  if (drawer) await page.getByRole('complementary', { name: 'Run' }).getByRole('button', { name: 'Close' }).click();
+  if (width >= 1140) return;
+  await page.getByRole('button', { name: 'Threads' }).click();
+  await look('threads');
+  await page.getByRole('complementary', { name: 'Threads' }).getByRole('button', { name: 'Close' }).click();
+}
+
+// overlays looks at what opens over a view.
+async function overlays(page, width, visit, look) {
+  await visit('agents/demo');
+  await page.getByRole('main').getByText('Says a text back.').click();
+  await look('tool');
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press('?');
+  await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+  await look('keys');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Control+k');
+  await page.getByRole('dialog', { name: 'Go to' }).waitFor();
+  await look('palette');
+}
+
 // talk makes a thread with something of everything, at whose end a call waits.
 async function talk(page) {
   const log = page.getByRole('log');
   await say(page, 'parallel: a, b');
   await log.getByText('Echo: a, b', { exact: true }).waitFor();
+  const run = await page.evaluate(async () => (await (await fetch('/v1/runs?limit=1')).json()).runs[0].run_id);
   await say(page, '# Plan\n\n- **one**, [link](https://example.com)\n- two `x`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```json\n{"a": [1, true]}\n```\n\n> said');
   await log.getByRole('article', { name: 'Agent' }).last().getByRole('table').waitFor();
   await say(page, 'think: hm');
@@ -75,19 +120,5 @@ async function talk(page) {
   await log.getByText('Done: ship it').waitFor();
   await say(page, 'approve: release 4.2 of the billing service');
   await page.getByText('May the agent use the tool danger?').waitFor();
-  return /#\/t\/([^/?]+)/.exec(await page.evaluate(() => location.hash))[1];
-}
-
-// panes looks at the five sides of a run.
-async function panes(page, theme, quiet, look) {
-  if (theme === 'narrow') await page.getByRole('navigation', { name: 'Panes' }).getByRole('button', { name: 'Run' }).click();
-  for (const tab of ['Timeline', 'State', 'As sent', 'Events', 'Use it']) {
-    await page.getByRole('tab', { name: tab }).click();
-    await quiet();
-    await look(`run-${tab.toLowerCase().replace(' ', '-')}`);
-  }
-  if (theme !== 'narrow') return;
-  await page.getByRole('navigation', { name: 'Panes' }).getByRole('button', { name: /Threads/ }).click();
-  await look('threads');
-  await page.getByRole('navigation', { name: 'Panes' }).getByRole('button', { name: 'Chat' }).click();
+  return { id: /#\/t\/([^/?]+)/.exec(await page.evaluate(() => location.hash))[1], run };
 }

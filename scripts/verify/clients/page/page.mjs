@@ -27,6 +27,7 @@ export const on = (f, options, allowed) => async () => {
 };
 
 const log = (page) => page.getByRole('log');
+const bar = (page) => page.getByRole('group', { name: 'Run in short' });
 const words = (n) => Array.from({ length: n }, (_, i) => `w${i + 1}`).join(' ');
 const turn = (page) => log(page).getByRole('article', { name: 'Agent' }).last();
 
@@ -140,10 +141,11 @@ const scenarios = {
       await say(page, 'slow: 60');
       await log(page).getByText('w5').waitFor();
       line.cut();
-      await page.getByText('no connection').waitFor();
+      await page.getByRole('alert').getByText('The host does not respond.').waitFor();
+      assert.equal(await page.getByRole('alert').count(), 1, 'it is said once');
       line.mend();
       await log(page).getByText(words(60)).waitFor();
-      await page.getByText('no connection').waitFor({ state: 'detached' });
+      await page.getByRole('alert').waitFor({ state: 'detached' });
       assert.deepEqual(faults.filter((f) => !/net::ERR_/.test(f)), []);
     } finally {
       await context.close();
@@ -161,7 +163,7 @@ const scenarios = {
     const alert = page.getByRole('alert');
     await alert.getByText('scripted model failure').waitFor();
     await alert.getByRole('button', { name: 'Continue from the last step' }).click();
-    await page.getByRole('contentinfo').getByText('failed').waitFor();
+    await bar(page).getByText('failed').waitFor();
   }),
   'another answer, another question, a fork': on(async (page) => {
     await say(page, 'echo: one');
@@ -228,7 +230,7 @@ const scenarios = {
       }, `Echo: ${text}`);
       await held.release();
       assert.ok(!(await page.evaluate(() => window.appeared)), `Echo: ${text} was shown again`);
-      assert.match(await page.getByRole('contentinfo').innerText(), /1 step\b/, 'the newest run is the one that is shown');
+      assert.match(await bar(page).innerText(), /1 step\b/, 'the newest run is the one that is shown');
     }
   }),
   'an answer that comes late leaves what a newer one took back': on(async (page) => {
@@ -412,7 +414,7 @@ const scenarios = {
     const name = `About ${Date.now()}`;
     await say(page, `echo: ${name}`);
     await log(page).getByText(`Echo: ${name}`, { exact: true }).waitFor();
-    const list = page.getByRole('list', { name: 'Threads' });
+    const list = page.getByRole('group', { name: 'Threads' });
     const row = list.getByRole('listitem').filter({ hasText: name });
     await row.getByRole('button', { name: /^Change/ }).click();
     await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Renamed here');
@@ -420,7 +422,7 @@ const scenarios = {
     const renamed = list.getByRole('listitem').filter({ hasText: 'Renamed here' });
     await renamed.waitFor();
     await page.getByRole('searchbox', { name: 'Search threads' }).fill('renamed HERE');
-    await page.waitForFunction(() => document.querySelectorAll('.threads li').length === 1);
+    await page.waitForFunction(() => document.querySelectorAll('.thread-list li').length === 1);
     await renamed.getByRole('button', { name: /^Change/ }).click();
     await page.getByRole('button', { name: 'Delete…' }).click();
     await page.getByRole('button', { name: 'Delete permanently' }).click();

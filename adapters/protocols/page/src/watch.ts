@@ -1,0 +1,65 @@
+// What the page does by itself while it is open: it reads again what may have changed, and
+// says aloud how the open run is.
+import { effect, signal, untracked } from '@preact/signals';
+import { Unreachable, reached, type Change } from './api';
+import type { Conversation } from './conversation';
+import { recordOf } from './follow';
+import { approvals, threads } from './lists';
+import { hear, tell } from './tabs';
+
+// told is what a screen reader says: states and whole responses.
+export const told = signal('');
+
+// watchTab reads the open thread again when a person comes back to the tab, when another
+// tab has changed something, when the host is back, and now and then while a run waits.
+export function watchTab(conversation: Conversation): () => void {
+  const look = () => {
+    if (!document.hidden && (!conversation.fresh || conversation.active.value) && conversation.loaded.value) void conversation.sync().catch(() => {});
+  };
+  const timer = setInterval(() => conversation.active.value?.connection.value !== 'open' && look(), 5000);
+  document.addEventListener('visibilitychange', look);
+  addEventListener('focus', look);
+  const deaf = hear((c) => follows(conversation, c, look));
+  const ends = [effect(() => sayRun(conversation)), effect(() => found(conversation))];
+  return () => {
+    clearInterval(timer);
+    document.removeEventListener('visibilitychange', look);
+    removeEventListener('focus', look);
+    deaf();
+    for (const end of ends) end();
+  };
+}
+
+// follows takes up what another tab did with the open thread.
+function follows(conversation: Conversation, c: Change, look: () => void): void {
+  if (conversation.fresh && !conversation.active.value) return;
+  const active = conversation.active.value;
+  const own = c.path === `v1/threads/${encodeURIComponent(conversation.id)}`;
+  if (c.method === 'DELETE' && own) void conversation.load();
+  else if (c.suspension && active && c.path.includes(active.id)) void conversation.decided(active, c.suspension);
+  else if (own || c.path.startsWith('v1/runs') || c.path.includes(encodeURIComponent(conversation.id))) look();
+}
+
+// found reads a thread again that could not be read while the host was gone.
+function found(conversation: Conversation): void {
+  if (reached.value && conversation.problem.peek() instanceof Unreachable) untracked(() => void conversation.load());
+}
+
+let before = '';
+
+// sayRun says how the open run is, each state once.
+function sayRun(conversation: Conversation): void {
+  const r = conversation.active.value;
+  r?.version.value;
+  const now = !r ? '' : r.complete ? `The agent says: ${lastText(r.id)}` : r.tickets.length ? `Waiting for you: ${r.tickets[0].call.name}` : 'The agent works.';
+  if (now === before) return;
+  before = now;
+  told.value = now;
+  if (r) tell(`v1/runs/${r.id}`);
+  untracked(() => {
+    void threads.read();
+    void approvals.read();
+  });
+}
+
+const lastText = (run: string) => recordOf(run).steps.at(-1)?.blocks.filter((b) => b.type === 'text').map((b) => b.text).join(' ').slice(0, 2000) ?? '';
