@@ -1,109 +1,92 @@
-// The right pane: one run, seen from five sides.
-import { useEffect, useState } from 'preact/hooks';
-import { send } from './api';
+// The pane about a run: in the chat with a small timeline, on the page of a run about the
+// row that is chosen.
+import { useEffect } from 'preact/hooks';
+import { EventsView } from './events';
+import { figuresOf } from './figures';
 import { follow, recordOf } from './follow';
-import { clock, count } from './format';
-import { Icon, Status, outcome } from './icons';
-import { Copy, JSONView, download, oneLine } from './json';
+import { count, took } from './format';
+import { Icon, Status } from './icons';
+import { Copy } from './json';
 import { Problem } from './problem';
 import type { RunRecord } from './record';
+import { RequestView } from './request';
 import { route, select, tabs } from './route';
-import { SentView } from './sent';
 import { StateView } from './state';
 import { Timeline } from './timeline';
 import { UseView } from './use';
+import { useStored } from './waterfall';
 
-const words: Record<string, string> = { timeline: 'Timeline', state: 'State', sent: 'As sent', events: 'Events', use: 'Use it' };
+type Tab = (typeof tabs)[number];
 
-// Details shows a run; none is a thread that has none yet.
+const words: Record<Tab, string> = { timeline: 'Timeline', state: 'State', request: 'Request', events: 'Events', use: 'Use it' };
+
+const isTab = (name: string): name is Tab => (tabs as readonly string[]).includes(name);
+
+// Details shows a run beside the chat; none is a thread that has none yet.
 export function Details({ run, thread, agent }: { run: string; thread: string; agent: string }) {
-  const tab = words[route.value.tab] ? route.value.tab : 'timeline';
   const record = run ? recordOf(run) : undefined;
   useEffect(() => {
     if (record) void follow(record);
   }, [record]);
+  return (
+    <div class="details">
+      <Tabs first="Timeline">
+        {(tab) => (tab === 'use' ? <UseView thread={thread} run={run} agent={record?.agent || agent} record={record} /> : record ? <Kept key={run} tab={tab} record={record} /> : <p class="empty">The steps of a run appear here.</p>)}
+      </Tabs>
+    </div>
+  );
+}
+
+// Tabs shows one side of a run; first is the name of the first tab.
+export function Tabs({ first, children }: { first: string; children: (tab: Tab) => preact.ComponentChildren }) {
+  const tab: Tab = isTab(route.value.tab) ? route.value.tab : 'timeline';
   const move = (e: KeyboardEvent) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[e.key];
     if (!by) return;
-    const next = tabs[(tabs.indexOf(tab as (typeof tabs)[number]) + by + tabs.length) % tabs.length];
+    const next = tabs[(tabs.indexOf(tab) + by + tabs.length) % tabs.length];
     select({ tab: next });
     requestAnimationFrame(() => document.getElementById(`tab-${next}`)?.focus());
   };
   return (
-    <div class="details">
+    <>
       <div class="tabs" role="tablist" aria-label="Run" onKeyDown={move}>
         {tabs.map((t) => (
           <button
             key={t} type="button" role="tab" id={`tab-${t}`} aria-selected={t === tab} aria-controls="pane" tabIndex={t === tab ? 0 : -1} onClick={() => select({ tab: t })}
           >
-            {words[t]}
+            {t === 'timeline' ? first : words[t]}
           </button>
         ))}
       </div>
-      <div class="pane" role="tabpanel" id="pane" aria-labelledby={`tab-${tab}`} tabIndex={0}>
-        {tab === 'use' ? <UseView thread={thread} run={run} agent={record?.agent || agent} /> : record ? <Pane key={`${tab} ${run}`} tab={tab} record={record} /> : <p class="empty">The steps of a run appear here.</p>}
-      </div>
-    </div>
+      <div class="pane" role="tabpanel" id="pane" aria-labelledby={`tab-${tab}`} tabIndex={0}>{children(tab)}</div>
+    </>
   );
 }
 
-function Pane({ tab, record }: { tab: string; record: RunRecord }) {
+// Kept is a tab of a run, with what is stored of the run kept up to date.
+function Kept({ tab, record }: { tab: Tab; record: RunRecord }) {
+  record.version.value;
+  useStored(record);
+  return tab === 'timeline' && hasAny(record) ? <Timeline record={record} /> : <Side key={tab} tab={tab} record={record} />;
+}
+
+// hasAny says whether something of the run is known, by events or from what is stored.
+export const hasAny = (record: RunRecord) => record.events.length > 0 || record.stored.value.length > 0 || record.run.value !== undefined;
+
+// Side is one of the sides of a run but for the first.
+export function Side({ tab, record }: { tab: Tab; record: RunRecord }) {
   record.version.value;
   if (record.problem.value !== undefined) return <Problem error={record.problem.value} />;
-  if (!record.events.length) return <p class="empty">Reading…</p>;
+  if (!hasAny(record)) return <p class="empty">Reading…</p>;
   switch (tab) {
     case 'state':
       return <StateView record={record} />;
-    case 'sent':
-      return <SentView record={record} />;
+    case 'request':
+      return <RequestView record={record} />;
     case 'events':
       return <EventsView record={record} />;
   }
-  return <Timeline record={record} />;
-}
-
-const window = 200; // events that are drawn at once
-
-// EventsView lists the native events as they came.
-function EventsView({ record }: { record: RunRecord }) {
-  record.version.value;
-  const [filter, setFilter] = useState('');
-  const [shown, setShown] = useState(window);
-  const [problem, setProblem] = useState<unknown>(undefined);
-  const all = record.events.filter(({ event }) => !filter || event.event_type.includes(filter) || JSON.stringify(event).includes(filter));
-  const save = async () => {
-    try {
-      const response = await send('GET', `v1/runs/${record.id}/events/stream`, undefined, { accept: 'text/event-stream' });
-      download(`${record.id}.sse`, await response.text());
-    } catch (e) {
-      setProblem(e);
-    }
-  };
-  return (
-    <div class="pane-body">
-      <div class="pane-tools">
-        <input type="search" aria-label="Filter events" placeholder="Filter" value={filter} onInput={(e) => setFilter(e.currentTarget.value)} />
-        <span class="meta">{count(all.length, 'event')}</span>
-        {record.complete && <button type="button" class="small" onClick={() => void save()}>Download</button>}
-      </div>
-      {problem !== undefined && <Problem error={problem} />}
-      <ul class="events">
-        {all.slice(0, shown).map(({ id, event }, i) => (
-          <li key={i}>
-            <details>
-              <summary>
-                <span class="meta">{event.time ? clock(Date.parse(event.time)) : ''}</span> <span class="call-name">{event.event_type}</span>{' '}
-                <span class="call-line">{oneLine(event.delta ?? event.name ?? event.result ?? '', 40)}</span>
-              </summary>
-              {id && <p class="meta">id <code>{id}</code></p>}
-              <JSONView value={event as never} label={event.event_type} />
-            </details>
-          </li>
-        ))}
-      </ul>
-      {all.length > shown && <button type="button" onClick={() => setShown(shown + window)}>{count(all.length - shown, 'more event')}</button>}
-    </div>
-  );
+  return null;
 }
 
 // RunBar says in one line how the run stands.
@@ -111,15 +94,15 @@ export function RunBar({ run }: { run: string }) {
   const record = run ? recordOf(run) : undefined;
   record?.version.value;
   if (!record?.events.length) return <div class="run-bar" role="group" aria-label="Run in short"><span class="meta">No run</span></div>;
-  const took = record.took || (record.ended && record.ended - record.began);
+  const f = figuresOf(record, Date.now());
   return (
     <div class="run-bar" role="group" aria-label="Run in short">
-      <Status name={outcome(record.status, record.termination)} />
-      <span>{count(record.steps.length, 'step')}</span>
-      <span>{(record.usage.input ?? 0).toLocaleString()} in</span>
-      <span>{(record.usage.output ?? 0).toLocaleString()} out</span>
-      {record.usage.cache_read ? <span>{record.usage.cache_read.toLocaleString()} cached</span> : null}
-      {took > 0 && <span>{(took / 1000).toFixed(1)} s</span>}
+      <Status name={f.state} />
+      <span>{count(f.steps, 'step')}</span>
+      <span>{(f.usage.input ?? 0).toLocaleString()} in</span>
+      <span>{(f.usage.output ?? 0).toLocaleString()} out</span>
+      {f.usage.cache_read ? <span>{f.usage.cache_read.toLocaleString()} cached</span> : null}
+      {f.began > 0 && <span>{took(f.worked)}</span>}
       <span class="grow" />
       <Copy text={location.href} label="Copy a link to this view"><Icon name="link" /> Link</Copy>
     </div>

@@ -3,6 +3,7 @@
 import { Refused, Unreachable, get, send } from './api';
 import { frames } from './frames';
 import { RunRecord } from './record';
+import { readRun } from './stored';
 import type { Run, RunEvent } from './types';
 
 const records = new Map<string, RunRecord>();
@@ -77,6 +78,7 @@ export async function begin(body: unknown, key: string): Promise<RunRecord> {
         record.connection.value = 'none';
       }
       if (!ended(record) && !stop.signal.aborted) await follow(record);
+      else void readRun(record);
       done();
     })();
   });
@@ -145,6 +147,7 @@ async function once(record: RunRecord, stop: AbortSignal): Promise<boolean> {
     }
     if (ended(record)) {
       record.connection.value = 'none';
+      void readRun(record);
       return true;
     }
     throw new Error('cut');
@@ -160,7 +163,7 @@ async function reload(record: RunRecord): Promise<boolean> {
   record.status = run.status;
   record.termination = run.termination;
   record.connection.value = 'none';
-  record.touch();
+  record.take(run);
   return true;
 }
 

@@ -11,6 +11,12 @@ export function duration(ms: number): string {
   return `${Math.floor(s / 86_400)} d ${Math.floor((s % 86_400) / 3600)} h`;
 }
 
+// took is a time span beside others: < 1 ms, 12 ms, 0.4 s, 31.8 s, 5 min 40 s.
+export const took = (ms: number) => (ms < 1 ? '< 1 ms' : ms >= 100 && ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : duration(ms));
+
+// money is an amount of dollars.
+export const money = (usd: number) => `$${usd.toFixed(usd >= 1 ? 2 : 4)}`;
+
 // ago is how long something is past.
 export function ago(ms: number, now: number): string {
   const s = Math.max(0, Math.round((now - ms) / 1000));

@@ -70,6 +70,9 @@ const states: Record<string, [tone: string, sign: IconName | '', word: string]> 
   unknown: ['failed', 'help', 'outcome unknown'],
 };
 
+// wordOf is the word for a state.
+export const wordOf = (name: string) => states[name]?.[2] ?? name;
+
 // Status shows a state of a run or a call, by the host's own name of it.
 export function Status({ name, quiet }: { name: string; quiet?: boolean }) {
   const [tone, sign, word] = states[name] ?? (['queued', 'dot', name] as const);

@@ -28,7 +28,7 @@ export const help: [keys: string, what: string][] = [
   ['j, k', 'next and previous row of a list'],
   ['arrows', 'in the timeline'],
   ['[ or ]', 'previous and next step'],
-  ['1 to 5', 'Timeline, State, As sent, Events, Use it'],
+  ['1 to 5', 'Timeline or Call, State, Request, Events, Use it'],
   ['y', 'copy a link to what is selected'],
   ['a, d', 'approve, deny the call that has the focus'],
   ['Ctrl and .', 'stop the run'],
@@ -124,7 +124,7 @@ function letter(key: string): boolean {
 }
 
 // rowsAround is the list that an element is in.
-const rowsAround = (e: Element | null) => e?.closest('.thread-list, [data-rows]') ?? e?.closest('ul, table');
+const rowsAround = (e: Element | null) => e?.closest('.thread-list, [data-rows]') ?? e?.closest('ul, table, [role=treegrid]');
 
 // row moves along the rows of the list that has the focus, or of the first one.
 function row(by: number): boolean {
@@ -138,7 +138,8 @@ function row(by: number): boolean {
 }
 
 function step(by: number): boolean {
-  const steps = Array.from(document.querySelectorAll<HTMLElement>('[data-step]'), (e) => Number(e.dataset.step));
+  const listed = document.querySelector<HTMLElement>('[data-steps]')?.dataset.steps; // of the page of a run
+  const steps = listed !== undefined ? listed.split(' ').filter(Boolean).map(Number) : Array.from(document.querySelectorAll<HTMLElement>('[data-step]'), (e) => Number(e.dataset.step));
   if (!steps.length) return false;
   const at = steps.indexOf(route.value.step);
   select({ step: steps[at < 0 ? (by > 0 ? 0 : steps.length - 1) : Math.min(steps.length - 1, Math.max(0, at + by))], call: '' });

@@ -1,7 +1,7 @@
 // What a run's events come to. One record of a run feeds every view of it.
 import { signal } from '@preact/signals';
 import { apply, type Operation } from './patch';
-import type { Block, JSONValue, RunEvent, Termination, Ticket, Usage } from './types';
+import type { Block, JSONValue, Run, RunEvent, StoredStep, Termination, Ticket, Usage } from './types';
 
 // A call as it is shown, whether it came from events or from stored messages. Its status
 // is the host's own word: writing, running and waiting until there is a result, then the
@@ -26,6 +26,18 @@ export interface ShownCall {
   took: number;
 }
 
+// What was said in a step before it began again. The times are unix milliseconds; 0: not
+// known.
+export interface Void {
+  blocks: Block[];
+  calls: ShownCall[];
+  from: number;
+  lost: number; // when the last of it came
+  to: number; // when the step began again
+  fence: string; // of the claim that said it
+  moved: boolean; // another claim goes on: the first one's host has ended
+}
+
 // What a model said in one step, as it is shown.
 export interface Turn {
   id: string;
@@ -36,7 +48,7 @@ export interface Turn {
   usage?: Usage;
   model?: string;
   stop?: string;
-  voids: { blocks: Block[]; calls: ShownCall[] }[]; // attempts that were begun again
+  voids: Void[]; // attempts that were begun again
   retries: { at: number; failed: number; wait: number; reason: string; to?: string }[]; // to: the model that goes on
   failed?: string; // the model's failure, when there is no turn
 }
@@ -49,6 +61,8 @@ export interface Step extends Turn {
   took: number; // by the model
   ended: number;
   live: boolean; // pieces came as they were said
+  seen: number; // the time of the newest event
+  fence: string; // of the claim that says it
 }
 
 // The state behind a revision.
@@ -66,6 +80,9 @@ export const newCall = (id: string, name: string): ShownCall => ({
   id, name, text: '', status: 'writing', output: '', ready: 0, asked: 0, resumed: 0, ended: 0, took: 0,
 });
 
+// An id of an event is RUN.STEP.FENCE.BLOCK-END-KIND.
+const fenceOf = /\.\d+\.(\d+)\.\d+-\d+-\w+$/;
+
 export class RunRecord {
   thread = '';
   agent = '';
@@ -81,11 +98,17 @@ export class RunRecord {
   events: { id: string; event: RunEvent }[] = [];
   last = ''; // id of the last event that has one
 
+  // What the host has stored of the run and of its steps, for the times and sums that no
+  // event tells. Of a run that is done they are the truth.
+  readonly run = signal<Run | undefined>(undefined);
+  readonly stored = signal<StoredStep[]>([]);
+
   // version changes at most once a frame: what reads it is drawn anew then.
   readonly version = signal(0);
   readonly connection = signal<Connection>('none');
   readonly problem = signal<unknown>(undefined);
   private drawn = 0;
+  private readonly byNumber = new Map<number, Step>();
 
   constructor(readonly id: string) {}
 
@@ -117,14 +140,30 @@ export class RunRecord {
     this.touch();
   }
 
+  // take keeps what the host has stored of the run. It may come before any event, and says
+  // nothing of which of them are here.
+  take(run: Run): void {
+    this.run.value = run;
+    this.thread ||= run.thread_id;
+    this.agent ||= run.agent_id;
+    this.began ||= run.started_at ?? 0;
+    this.touch();
+  }
+
+  // stepOf returns a step by its number, if an event has told of it.
+  stepOf(number: number): Step | undefined {
+    return this.byNumber.get(number);
+  }
+
   private step(e: RunEvent): Step {
-    let s = this.steps.find((s) => s.step === e.step);
+    let s = this.byNumber.get(e.step!);
     if (!s) {
       s = {
         id: e.message_id ?? `${this.id}.${e.step}`, run: this.id, step: e.step!, blocks: [], calls: [], voids: [], retries: [],
-        began: 0, first: 0, said: 0, took: 0, ended: 0, live: false,
+        began: 0, first: 0, said: 0, took: 0, ended: 0, live: false, seen: 0, fence: '',
       };
       this.steps.push(s);
+      this.byNumber.set(s.step, s);
     }
     return s;
   }
@@ -142,7 +181,7 @@ export class RunRecord {
         return true;
       case 'run_finish':
         this.status = e.status ?? 'done';
-        this.usage = e.usage ?? this.usage;
+        this.usage = { ...(e.usage ?? this.usage) };
         if (this.status !== 'done') return true;
         this.termination = e.termination;
         this.ended = at;
@@ -166,6 +205,13 @@ export class RunRecord {
   }
 
   private ofStep(s: Step, id: string, e: RunEvent, at: number, live: boolean): void {
+    const seen = s.seen;
+    s.seen = at || s.seen;
+    const fence = fenceOf.exec(id)?.[1];
+    if (fence && fence !== s.fence) {
+      for (const v of s.voids) v.moved ||= v.fence !== '' && v.fence !== fence;
+      s.fence = fence;
+    }
     switch (e.event_type) {
       case 'step_start':
         this.status = 'running';
@@ -173,7 +219,8 @@ export class RunRecord {
         s.id = e.message_id ?? s.id;
         return;
       case 'step_restarted':
-        if (s.blocks.length || s.calls.length) s.voids.push({ blocks: s.blocks, calls: s.calls });
+        if (s.blocks.length || s.calls.length) s.voids.push({ blocks: s.blocks, calls: s.calls, from: s.voids.at(-1)?.to ?? s.began, lost: seen, to: at, fence: s.fence, moved: false });
+        s.first = 0;
         s.blocks = [];
         s.calls = [];
         return;

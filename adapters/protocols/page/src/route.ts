@@ -24,7 +24,7 @@ export interface Route {
   by: string; // what the usage is grouped by
 }
 
-export const tabs = ['timeline', 'state', 'sent', 'events', 'use'] as const;
+export const tabs = ['timeline', 'state', 'request', 'events', 'use'] as const;
 
 const hash = signal(location.hash);
 

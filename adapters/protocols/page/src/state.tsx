@@ -1,12 +1,15 @@
 // The state of a thread and a run, at any revision of it, and what each step changed.
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { offered, query, segment } from './api';
+import { recordOf } from './follow';
+import { forkAfter } from './fork';
 import { count, moment } from './format';
+import { Icon } from './icons';
 import { Diff, JSONView } from './json';
-import { apply, type Operation } from './patch';
+import { apply, lines, type Operation } from './patch';
 import { Problem } from './problem';
 import type { RunRecord } from './record';
-import { select } from './route';
+import { go, route } from './route';
 import type { JSONValue } from './types';
 
 interface Patch {
@@ -26,6 +29,7 @@ interface Point {
   step: number;
   at: number;
   value: JSONValue;
+  patch?: Operation[];
 }
 
 const empty = { thread: {}, run: {} };
@@ -38,7 +42,7 @@ async function history(thread: string): Promise<Point[] | undefined> {
     if (!page) return undefined;
     for (const p of page.patches) {
       const before = points.at(-1)!.value as { thread: JSONValue; run: JSONValue };
-      points.push({ revision: p.revision, run: p.run_id, step: p.step ?? 0, at: p.at ?? 0, value: apply(p.new_run ? { ...before, run: {} } : before, p.patch) });
+      points.push({ revision: p.revision, run: p.run_id, step: p.step ?? 0, at: p.at ?? 0, value: apply(p.new_run ? { ...before, run: {} } : before, p.patch), patch: p.patch });
     }
     cursor = page.next_cursor;
   }
@@ -46,38 +50,69 @@ async function history(thread: string): Promise<Point[] | undefined> {
 }
 
 // ofRecord are the revisions that the run's own events tell, for a host without a history.
-const ofRecord = (r: RunRecord): Point[] => r.revisions.map((v) => ({ revision: v.revision, run: r.id, step: v.step, at: v.at, value: v.value }));
+const ofRecord = (r: RunRecord): Point[] => r.revisions.map((v) => ({ revision: v.revision, run: r.id, step: v.step, at: v.at, value: v.value, patch: v.patch }));
+
+type Side = 'change' | 'value' | 'patches';
 
 export function StateView({ record }: { record: RunRecord }) {
   const [points, setPoints] = useState<Point[] | undefined>(undefined);
   const [problem, setProblem] = useState<unknown>(undefined);
-  const [at, setAt] = useState(-1); // -1: the newest
+  const [at, setAt] = useState(-1); // -1: what the address selects, else the newest
+  const [side, setSide] = useState<Side>('change');
   record.version.value;
+  const { step } = route.value;
   const seen = record.revisions.at(-1)?.revision ?? 0;
   useEffect(() => {
     let late = false;
     history(record.thread).then((p) => !late && setPoints(p ?? []), (e) => !late && setProblem(e));
     return () => void (late = true);
   }, [record.thread, seen, record.status]);
+  useEffect(() => setAt(-1), [record, step]);
   const all = points?.length ? points : ofRecord(record);
   if (problem !== undefined) return <Problem error={problem} />;
   if (all.length < 2 && Object.keys((all[0]?.value as typeof empty | undefined)?.thread ?? {}).length === 0) return <p class="empty">No plugin has stored state on this thread yet.</p>;
-  const index = at < 0 || at >= all.length ? all.length - 1 : at;
+  const index = at < 0 || at >= all.length ? selected(all, record, step) : at;
   const here = all[index];
   return (
     <div class="pane-body">
       <div class="field">
-        <label for="revision">Revision {here.revision} <span class="meta">{index + 1} of {count(all.length, 'value')}</span></label>
+        <div class="between">
+          <label for="revision">{here.step ? `After step ${here.step}${here.run === record.id ? '' : ' of another run'}` : 'Before the first step'}</label>
+          <span class="meta">revision {here.revision}, {index + 1} of {count(all.length, 'value')}</span>
+        </div>
         <input id="revision" type="range" min={0} max={all.length - 1} value={index} aria-valuetext={`revision ${here.revision}`} onInput={(e) => setAt(Number(e.currentTarget.value))} />
+        {here.at > 0 && <span class="meta">{moment(here.at)}</span>}
       </div>
-      {here.step > 0 && (
-        <p class="meta">
-          <button type="button" class="small" onClick={() => select({ run: here.run, step: here.step, call: '' })}>Step {here.step}</button> {here.at > 0 && moment(here.at)}
-        </p>
-      )}
-      {index > 0 && <><h2>Change</h2><Diff before={all[index - 1].value} after={here.value} label="change" /></>}
-      <h2>Value</h2>
-      <JSONView value={here.value} name="state.json" label="state" />
+      <Sides all={all} index={index} side={side} setSide={setSide} />
+      <button type="button" class="wide" disabled={!here.run} onClick={() => void forkAfter(recordOf(here.run), here.step).then((id) => go({ thread: id }), setProblem)}><Icon name="fork" /> Fork from here</button>
     </div>
   );
 }
+
+// selected is the newest value of the run up to a step, else the newest of all.
+function selected(all: Point[], record: RunRecord, step: number): number {
+  const i = all.findLastIndex((p) => p.run < record.id || (p.run === record.id && (!step || p.step <= step)));
+  return i < 0 ? all.length - 1 : i;
+}
+
+function Sides({ all, index, side, setSide }: { all: Point[]; index: number; side: Side; setSide: (s: Side) => void }) {
+  const here = all[index];
+  const before = index > 0 ? all[index - 1].value : empty;
+  const changes = useMemo(() => countOf(lines(before, here.value).map((l) => l.sign)), [before, here]);
+  return (
+    <>
+      <div class="between">
+        <div class="seg" role="group" aria-label="Show">
+          {(['change', 'value', 'patches'] as const).map((s) => <button key={s} type="button" aria-pressed={s === side} onClick={() => setSide(s)}>{s[0].toUpperCase() + s.slice(1)}</button>)}
+        </div>
+        <span class="meta">{changes}</span>
+      </div>
+      {side === 'change' && <Diff before={before} after={here.value} label="change" />}
+      {side === 'value' && <JSONView value={here.value} name="state.json" label="state" />}
+      {side === 'patches' && (here.patch?.length ? <JSONView value={here.patch as unknown as JSONValue} name="patch.json" label="patch" /> : <p class="meta">No patch.</p>)}
+    </>
+  );
+}
+
+const countOf = (signs: string[]) => [[signs.filter((s) => s === '+').length, 'line added', 'lines added'], [signs.filter((s) => s === '-').length, 'removed', 'removed']]
+  .filter(([n]) => n).map(([n, one, more]) => `${n} ${n === 1 ? one : more}`).join(', ');

@@ -12,7 +12,7 @@ const sizes = {
   390: { viewport: { width: 390, height: 844 }, ...touch },
 };
 
-const tabs = ['Timeline', 'State', 'As sent', 'Events', 'Use it'];
+const tabs = ['Timeline', 'State', 'Request', 'Events', 'Use it'];
 
 // looks returns a scenario for each width. All of them show the same thread.
 export function looks(browser, url, pictures) {

@@ -374,11 +374,11 @@ const scenarios = {
     await log(page).getByText('Echo: seen', { exact: true }).waitFor();
     await page.getByRole('tab', { name: 'Events' }).click();
     await page.getByRole('tabpanel').getByText('run_finish', { exact: true }).waitFor();
-    await page.getByRole('tab', { name: 'As sent' }).click();
-    await page.getByRole('tabpanel').getByText('tool', { exact: true }).waitFor(); // step 2 was told the result
+    await page.getByRole('tab', { name: 'Request' }).click();
+    await page.getByRole('tabpanel').getByText('tool: echo').waitFor(); // step 2 was told the result
     await page.getByRole('tabpanel').getByLabel('Step').selectOption('1');
-    await page.getByRole('tabpanel').getByText('tool', { exact: true }).waitFor({ state: 'detached' });
-    await page.getByRole('tabpanel').getByText('"echo: seen"', { exact: true }).waitFor();
+    await page.getByRole('tabpanel').getByText('tool: echo').waitFor({ state: 'detached' });
+    await page.getByRole('tabpanel').getByText('user: echo: seen').waitFor();
     await page.getByRole('tab', { name: 'Use it' }).click();
     await page.getByRole('tabpanel').getByText('curl -N').first().waitFor();
   }),

@@ -64,12 +64,18 @@ await report({
     assert.deepEqual(diff([1], [1, 2]), [' [', '-  1', '+  1,', '+  2', ' ]']);
   },
   'a wait is folded': async () => {
-    const spans = [{ kind: 'run', from: 1000, to: 11_000 }, { kind: 'tool', from: 2000, to: 10_000, waits: [2000, 10_000] }];
-    const folded = new Scale(spans, false);
+    const work = [[1000, 2000], [10_000, 11_000]];
+    const folded = new Scale(work, [[2000, 10_000]], false);
     assert.equal(folded.folded, true);
-    assert.deepEqual([1000, 2000, 6000, 10_000, 11_000].map((t) => Math.round(folded.at(t))), [0, 46, 50, 54, 100]);
-    const truly = new Scale(spans, true);
-    assert.deepEqual([1000, 2000, 6000, 11_000].map((t) => truly.at(t)), [0, 10, 50, 100]);
-    assert.equal(new Scale([{ kind: 'run', from: 0, to: 100 }, { kind: 'tool', from: 0, to: 5, waits: [0, 5] }], false).folded, false);
+    assert.deepEqual([1000, 2000, 6000, 10_000, 11_000].map((t) => folded.at(t)), [[0, 0], [0.5, 0], [0.5, 0.5], [0.5, 1], [1, 1]].map(([part, breaks]) => ({ part, breaks })));
+    assert.deepEqual([1000, 2000, 10_000, 11_000].map((t) => folded.left(t)), ['calc(0% + 0px)', 'calc(50% + -14px)', 'calc(50% + 14px)', 'calc(100% + 0px)']);
+    assert.equal(folded.width(2000, 10_000), 'calc(0% + 28px)');
+    assert.deepEqual(folded.ticks(4).map((t) => t.label), ['0 ms', '500 ms', '1000 ms', '1500 ms']);
+    const truly = new Scale(work, [[2000, 10_000]], true);
+    assert.deepEqual([1000, 2000, 6000, 11_000].map((t) => truly.left(t)), ['0%', '10%', '50%', '100%']);
+    assert.deepEqual(truly.ticks(7).map((t) => `${t.left} ${t.label}`), ['0% 0 s', '20% 2 s', '40% 4 s', '60% 6 s', '80% 8 s']);
+    assert.equal(new Scale([[0, 100], [101, 200]], [[100, 101]], false).folded, false, 'a short wait');
+    assert.equal(new Scale([[1000, 9000]], [[2000, 8000]], false).folded, false, 'something works meanwhile');
+    assert.equal(new Scale([[1000, 2000], [8000, 9000]], [], false).folded, true, 'a host was gone for long');
   },
 });
