@@ -51,7 +51,13 @@ func serveOpenHost(tb testing.TB, data string) (string, *localHost) {
 // serveSettings serves a host with settings of a test's own.
 func serveSettings(tb testing.TB, s settings.Settings) (string, *localHost) {
 	tb.Helper()
-	h, err := newHost(tb.Context(), env.System(), s, slog.New(slog.DiscardHandler), demonstration)
+	return serveWhole(tb, s, demonstration)
+}
+
+// serveWhole serves a host with parts of a test's own.
+func serveWhole(tb testing.TB, s settings.Settings, d wiring.Deployment) (string, *localHost) {
+	tb.Helper()
+	h, err := newHost(tb.Context(), env.System(), s, slog.New(slog.DiscardHandler), d)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -64,14 +64,14 @@ func TestPageClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	browse(t, "page.mjs", serveHost(t, filepath.Join(t.TempDir(), "data.db")), folder)
+	browse(t, "page.mjs", servePage(t), folder)
 	t.Logf("screenshots are in %s", folder)
 }
 
 // TestPageClientComputes looks at the parts of the page that need no browser.
 func TestPageClientComputes(t *testing.T) {
 	folder := t.TempDir()
-	command := exec.CommandContext(t.Context(), "go", "tool", "esbuild", "src/patch.ts", "src/scale.ts", "--bundle", "--format=esm", "--outdir="+folder, "--log-level=warning")
+	command := exec.CommandContext(t.Context(), "go", "tool", "esbuild", "src/patch.ts", "src/scale.ts", "src/characters.ts", "--bundle", "--format=esm", "--outdir="+folder, "--log-level=warning")
 	command.Dir = "../../../adapters/protocols/page"
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -4,6 +4,7 @@ import { Composer, draft } from './composer';
 import type { Conversation, Item } from './conversation';
 import { FileView } from './file';
 import { focusOnce } from './focus';
+import { Shown } from './hidden';
 import { Icon, Status, outcome } from './icons';
 import { Copy } from './json';
 import { agents } from './lists';
@@ -124,7 +125,7 @@ function Said({ message, conversation }: { message: Message; conversation: Conve
   return (
     <div class="row">
       <article class={`said${message.pending ? ' pending' : ''}`} aria-label="You">
-        {text && <p>{text}</p>}
+        {text && <p><Shown text={text} prose /></p>}
         {files.map((b, i) => <FileView key={i} block={b} />)}
         {message.pending && <p class="meta">Not read yet</p>}
       </article>

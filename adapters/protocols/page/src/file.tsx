@@ -1,4 +1,5 @@
 // Files that go with a message.
+import { Shown, coded } from './hidden';
 import { Icon } from './icons';
 import type { Block } from './types';
 
@@ -44,6 +45,6 @@ function base64(bytes: Uint8Array): string {
 // its name. Nothing is fetched from an address.
 export function FileView({ block }: { block: Block }) {
   const name = block.filename || block.media_type || 'file';
-  if (block.data && /^image\/(png|jpeg|gif|webp)$/.test(block.media_type ?? '')) return <img class="file" src={`data:${block.media_type};base64,${block.data}`} alt={name} />;
-  return <span class="file"><Icon name="clip" /> {name}{block.url && ` at ${block.url}`}</span>;
+  if (block.data && /^image\/(png|jpeg|gif|webp)$/.test(block.media_type ?? '')) return <img class="file" src={`data:${block.media_type};base64,${block.data}`} alt={coded(name)} />;
+  return <span class="file"><Icon name="clip" /> <Shown text={name + (block.url ? ` at ${block.url}` : '')} /></span>;
 }

@@ -1,19 +1,21 @@
 // A form of a JSON Schema: fields for what is plain, JSON for the rest. What it makes is
 // checked by the host; here only what is required and what is no JSON is said at once.
 import { useId, useState } from 'preact/hooks';
+import { Shown } from './hidden';
 import type { JSONValue, Schema } from './types';
 
 interface Properties {
   schema: Schema | undefined;
-  verb: string;
+  verb?: string; // of its button; without one it is a part of another form
   busy?: boolean;
-  onSubmit: (value: JSONValue) => void;
+  onSubmit?: (value: JSONValue) => void;
   onChange?: (value: JSONValue) => void;
   initial?: JSONValue;
 }
 
-const kind = (s: Schema): string => (Array.isArray(s.type) ? s.type.find((t) => t !== 'null') : s.type) ?? '';
-const plain = (s: Schema) => s.enum !== undefined || ['string', 'number', 'integer', 'boolean'].includes(kind(s));
+// kind is the type that a schema names.
+export const kind = (s: Schema): string => (Array.isArray(s.type) ? s.type.find((t) => t !== 'null') : s.type) ?? '';
+export const plain = (s: Schema) => s.enum !== undefined || ['string', 'number', 'integer', 'boolean'].includes(kind(s));
 
 // SchemaForm asks for a value of a schema.
 export function SchemaForm({ schema, verb, busy, onSubmit, onChange, initial }: Properties) {
@@ -32,7 +34,7 @@ export function SchemaForm({ schema, verb, busy, onSubmit, onChange, initial }: 
   const submit = (e: Event) => {
     e.preventDefault();
     const got = read(texts);
-    if ('value' in got) onSubmit(got.value);
+    if ('value' in got) onSubmit?.(got.value);
     else setWrong(got.wrong);
   };
   return (
@@ -41,9 +43,11 @@ export function SchemaForm({ schema, verb, busy, onSubmit, onChange, initial }: 
         <Field key={name} name={name} schema={s} required={!fields || required.has(name)} text={texts[name] ?? ''} wrong={wrong[name]} onChange={(text) => change(name, text)} />
       ))}
       {fields?.length === 0 && <p class="meta">No arguments.</p>}
-      <div class="actions">
-        <button type="submit" class="primary" disabled={busy}>{verb}</button>
-      </div>
+      {verb && (
+        <div class="actions">
+          <button type="submit" class="primary" disabled={busy}>{verb}</button>
+        </div>
+      )}
     </form>
   );
 }
@@ -55,7 +59,7 @@ function start(schema: Schema | undefined, fields: [string, Schema][] | undefine
   return Object.fromEntries(fields.map(([name, s]) => [name, write(s, from[name] ?? s.default)]));
 }
 
-type Got = { value: JSONValue } | { wrong: Record<string, string> };
+export type Got = { value: JSONValue } | { wrong: Record<string, string> };
 
 function readObject(fields: [string, Schema][], required: Set<string>, texts: Record<string, string>): Got {
   const value: Record<string, JSONValue> = {};
@@ -74,7 +78,8 @@ function readObject(fields: [string, Schema][], required: Set<string>, texts: Re
   return Object.keys(wrong).length ? { wrong } : { value };
 }
 
-function readOne(s: Schema, text: string): Got {
+// readOne reads what was typed as a value of a schema.
+export function readOne(s: Schema, text: string): Got {
   if (kind(s) === 'string' && !s.enum) return { value: text };
   if (kind(s) === '' && !s.enum) {
     try {
@@ -112,7 +117,7 @@ function Field({ name, schema, required, text, wrong, onChange }: FieldPropertie
   return (
     <div class="field">
       <label for={id}>
-        {name || schema.title || 'Answer'}
+        <Shown text={name || schema.title || 'Answer'} />
         {!required && <span class="meta"> optional</span>}
       </label>
       {schema.enum ? (
@@ -131,7 +136,7 @@ function Field({ name, schema, required, text, wrong, onChange }: FieldPropertie
       ) : (
         <textarea {...shared} rows={of === 'string' || of === '' ? 1 : 4} spellcheck={of === 'string'} />
       )}
-      {(wrong || about) && <p id={`${id}-about`} class={wrong ? 'wrong' : 'meta'}>{wrong ?? about}</p>}
+      {(wrong || about) && <p id={`${id}-about`} class={wrong ? 'wrong' : 'meta'}><Shown text={wrong ?? about} prose /></p>}
     </div>
   );
 }

@@ -30,7 +30,7 @@ export const help: [keys: string, what: string][] = [
   ['[ or ]', 'previous and next step'],
   ['1 to 5', 'Timeline or Call, State, Request, Events, Use it'],
   ['y', 'copy a link to what is selected'],
-  ['a, d', 'approve, deny the call that has the focus'],
+  ['a, d, e', 'approve, deny, edit the call that has the focus'],
   ['Ctrl and .', 'stop the run'],
   ['F6', 'next pane'],
 ];
@@ -114,6 +114,7 @@ function letter(key: string): boolean {
       return true;
     case 'a':
     case 'd':
+    case 'e':
       return decide(key);
   }
   const tab = tabs[Number(key) - 1];

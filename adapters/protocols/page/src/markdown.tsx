@@ -4,6 +4,7 @@
 import { Fragment, type ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { Lexer, type Token, type Tokens } from 'marked';
+import { coded, shown } from './hidden';
 import { Code } from './json';
 
 const safe = /^(https?:|mailto:)/i;
@@ -60,16 +61,16 @@ function Block({ token }: { token: Token }) {
     case 'hr':
       return <hr />;
     case 'html':
-      return <p class="plain">{token.raw.trimEnd()}</p>;
+      return <p class="plain">{prose(token.raw.trimEnd())}</p>;
     case 'text':
-      return <>{'tokens' in token && token.tokens ? inline(token.tokens) : decode((token as Tokens.Text).text)}</>;
+      return <>{'tokens' in token && token.tokens ? inline(token.tokens) : prose(decode((token as Tokens.Text).text))}</>;
     case 'space':
     case 'def':
       return null;
     case 'checkbox':
       return <Checkbox checked={(token as Tokens.Checkbox).checked} />;
   }
-  return <p>{token.raw}</p>;
+  return <p>{prose(token.raw)}</p>;
 }
 
 function Checkbox({ checked }: { checked?: boolean }) {
@@ -97,6 +98,9 @@ function Table({ token }: { token: Tokens.Table }) {
   );
 }
 
+// prose is a text as it is shown outside of code.
+const prose = (text: string) => shown(text, true);
+
 function inline(tokens: Token[] | undefined): ComponentChildren {
   return (tokens ?? []).map((t, i) => <Fragment key={i}>{span(t)}</Fragment>);
 }
@@ -110,27 +114,27 @@ function span(t: Token): ComponentChildren {
     case 'del':
       return <del>{inline((t as Tokens.Del).tokens)}</del>;
     case 'codespan':
-      return <code>{decode((t as Tokens.Codespan).text)}</code>;
+      return <code>{shown(decode((t as Tokens.Codespan).text))}</code>;
     case 'br':
       return <br />;
     case 'link':
       return <Link href={(t as Tokens.Link).href}>{inline((t as Tokens.Link).tokens)}</Link>;
     case 'image':
-      return <Link href={(t as Tokens.Image).href}>{(t as Tokens.Image).text || 'image'}</Link>;
+      return <Link href={(t as Tokens.Image).href}>{prose((t as Tokens.Image).text || 'image')}</Link>;
     case 'html':
-      return t.raw;
+      return prose(t.raw);
     case 'escape':
-      return (t as Tokens.Escape).text;
+      return prose((t as Tokens.Escape).text);
     case 'checkbox':
       return <Checkbox checked={(t as Tokens.Checkbox).checked} />;
   }
   if ('tokens' in t && t.tokens) return inline(t.tokens);
-  return decode('text' in t ? String(t.text) : t.raw);
+  return prose(decode('text' in t ? String(t.text) : t.raw));
 }
 
 function Link({ href, children }: { href: string; children: ComponentChildren }) {
   if (!safe.test(href)) return <>{children}</>;
-  return <a href={href} target="_blank" rel="noopener noreferrer" title={href}>{children}</a>;
+  return <a href={href} target="_blank" rel="noopener noreferrer" title={coded(href)}>{children}</a>;
 }
 
 const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0', copy: '©', hellip: '…', mdash: '—', ndash: '–' };

@@ -5,6 +5,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { call, reached, segment } from './api';
 import { closeDialog, Dialog } from './dialog';
 import { ago } from './format';
+import { coded } from './hidden';
 import { Icon, Status, outcome, type IconName } from './icons';
 import { closeDrawers, open, rail, setTheme, theme, toggled, type Theme } from './layout';
 import { approvals, threadSearch, threads, type ThreadSummary } from './lists';
@@ -134,7 +135,7 @@ function groups(items: ThreadSummary[]): [string, ThreadSummary[]][] {
 }
 
 // nameOf is what a thread is called: its title, else how it began. It is never an id.
-export const nameOf = (t: ThreadSummary) => t.title || (t.first_asked || t.asked || t.excerpt || '').trim().split('\n')[0].slice(0, 80) || 'Untitled thread';
+export const nameOf = (t: ThreadSummary) => coded(t.title || (t.first_asked || t.asked || t.excerpt || '').trim().split('\n')[0].slice(0, 80), true) || 'Untitled thread';
 
 function ThreadRow({ thread }: { thread: ThreadSummary }) {
   const here = route.value.view === 'thread' && route.value.thread === thread.thread_id;

@@ -1,5 +1,6 @@
 // One turn of the model in the chat: what it thought, said and called.
 import { duration, tokens } from './format';
+import { Shown, coded } from './hidden';
 import { Icon, Status } from './icons';
 import { JSONView, oneLine, pretty } from './json';
 import { Markdown } from './markdown';
@@ -62,23 +63,23 @@ function CallCard({ call, turn, onDecided }: { call: ShownCall; turn: Turn; onDe
   const selected = route.value.call === call.id;
   const arrow = call.result !== undefined || call.message ? ` → ${oneLine(call.message ?? call.result, 60)}` : '';
   if (call.status === 'waiting' && call.ticket) {
-    if (call.ticket.kind === 'child') return <p class="meta"><Status name="waiting" quiet /> {call.name} waits for its child run.</p>;
+    if (call.ticket.kind === 'child') return <p class="meta"><Status name="waiting" quiet /> <Shown text={call.name} /> waits for its child run.</p>;
     return <TicketCard waiting={ofTicket(turn.run, call.ticket)} onDecided={onDecided} />;
   }
   return (
     <details class={`call${selected ? ' selected' : ''}`} data-call={call.id} onToggle={(e) => e.currentTarget.open && select({ run: turn.run, step: turn.step, call: call.id })}>
       <summary>
         <Icon name="tool" />
-        <span class="call-name">{call.name}</span>
-        <span class="call-line">{oneLine(call.arguments ?? call.text, 60)}{arrow}</span>
+        <span class="call-name"><Shown text={call.name} /></span>
+        <span class="call-line"><Shown text={oneLine(call.arguments ?? call.text, 60)} /><Shown text={arrow} /></span>
         <Status name={call.status} />
       </summary>
       <p class="label">Arguments</p>
-      {call.arguments === undefined ? <pre tabIndex={0} role="group" aria-label="arguments so far">{call.text}</pre> : <JSONView value={call.arguments} label={`arguments of ${call.name}`} />}
-      {call.output && <><p class="label">Output</p><pre tabIndex={0} role="group" aria-label="output">{call.output}</pre></>}
+      {call.arguments === undefined ? <pre tabIndex={0} role="group" aria-label="arguments so far"><Shown text={call.text} /></pre> : <JSONView value={call.arguments} label={`arguments of ${coded(call.name)}`} />}
+      {call.output && <><p class="label">Output</p><pre tabIndex={0} role="group" aria-label="output"><Shown text={call.output} /></pre></>}
       {call.activity !== undefined && call.status === 'running' && <><p class="label">Activity</p><JSONView value={call.activity} label="activity" /></>}
-      {call.result !== undefined && <><p class="label">Result</p><JSONView value={call.result} label={`result of ${call.name}`} /></>}
-      {call.message && <><p class="label">What the model reads</p><pre tabIndex={0} role="group" aria-label="message">{call.message}</pre></>}
+      {call.result !== undefined && <><p class="label">Result</p><JSONView value={call.result} label={`result of ${coded(call.name)}`} /></>}
+      {call.message && <><p class="label">What the model reads</p><pre tabIndex={0} role="group" aria-label="message"><Shown text={call.message} /></pre></>}
       {call.took > 0 && <p class="meta">{duration(call.took)}</p>}
     </details>
   );

@@ -21,7 +21,7 @@ export function WaitingView() {
               <a href={address({ thread: a.thread_id, run: a.run_id })}>Thread {short(a.thread_id)}</a> · {a.agent_id} ·{' '}
               <time dateTime={new Date(a.created_at).toISOString()} title={moment(a.created_at)}>waits since {ago(a.created_at, Date.now())}</time>
             </p>
-            <TicketCard waiting={ofTicket(a.run_id, a)} onDecided={() => setTimeout(() => void approvals.read(), 400)} />
+            <TicketCard waiting={ofTicket(a.run_id, a, a.agent_id)} after={() => {}} onDecided={() => setTimeout(() => void approvals.read(), 400)} />
           </div>
         ))}
         {approvals.more.value && <button type="button" onClick={() => void approvals.readMore()}>More</button>}

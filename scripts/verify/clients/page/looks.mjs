@@ -59,7 +59,7 @@ export function looks(browser, url, pictures) {
 // chat looks at a thread with something of everything.
 async function chat(page, visit, id, look) {
   await visit(`t/${id}`);
-  await page.getByText('May the agent use the tool danger?').waitFor();
+  await page.getByText('May demo call danger?').waitFor();
   await look('chat');
   const ticket = page.getByRole('log').getByRole('group', { name: 'Waiting: danger' });
   await ticket.getByRole('button', { name: 'Deny…' }).click();
@@ -114,11 +114,11 @@ async function talk(page) {
   await say(page, 'fail');
   await page.getByRole('alert').waitFor();
   await say(page, 'approve: ship it');
-  await page.getByText('May the agent use the tool danger?').waitFor();
-  await log.getByLabel('Remember').selectOption('this call, in this thread');
+  await page.getByText('May demo call danger?').waitFor();
+  await log.getByLabel('not for this same call, in this thread').check();
   await log.getByRole('button', { name: 'Approve' }).click();
   await log.getByText('Done: ship it').waitFor();
   await say(page, 'approve: release 4.2 of the billing service');
-  await page.getByText('May the agent use the tool danger?').waitFor();
+  await page.getByText('May demo call danger?').waitFor();
   return { id: /#\/t\/([^/?]+)/.exec(await page.evaluate(() => location.hash))[1], run };
 }

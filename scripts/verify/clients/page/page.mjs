@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { launch, report, say, watched } from './browser.mjs';
+import { decide } from './decide.mjs';
 import { keyboard } from './keyboard.mjs';
 import { looks } from './looks.mjs';
 import { proxy } from './proxy.mjs';
@@ -115,13 +116,6 @@ const scenarios = {
     assert.match(await card.innerText(), /denied/);
     await card.locator('summary').click();
     await card.getByText('not today').first().waitFor();
-  }),
-  'an answer is given': on(async (page) => {
-    await say(page, 'ask: your name?');
-    const ticket = log(page).getByRole('group', { name: 'Waiting: ask_user' });
-    await ticket.getByLabel('Answer').fill('Ann');
-    await ticket.getByRole('button', { name: 'Answer' }).click();
-    await log(page).getByText('The answer is: Ann').waitFor();
   }),
   'a reload in the middle loses nothing': on(async (page) => {
     await say(page, 'slow: 90');
@@ -359,7 +353,7 @@ const scenarios = {
   }),
   'what is remembered is state': on(async (page) => {
     const ticket = await approving(page, 'for good');
-    await ticket.getByLabel('Remember').selectOption('what this rule asks about, in this thread');
+    await ticket.getByLabel('not for danger, in this thread').check();
     await ticket.getByRole('button', { name: 'Approve' }).click();
     await log(page).getByText('Done: for good').waitFor();
     await say(page, 'approve: at once');
@@ -464,6 +458,7 @@ const scenarios = {
     await page.getByRole('alert').getByRole('link', { name: 'New thread' }).click();
     await page.getByRole('heading', { name: 'New thread' }).first().waitFor();
   }, {}, /status of 404/),
+  ...decide(on),
   ...keyboard(on),
   ...looks(browser, url, pictures),
 };

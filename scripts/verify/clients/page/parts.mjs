@@ -1,10 +1,11 @@
-// The parts of the page that compute. Argument: the folder with patch.js and scale.js.
+// The parts of the page that compute. Argument: the folder with patch.js, scale.js and characters.js.
 import assert from 'node:assert/strict';
 import { pathToFileURL } from 'node:url';
 import { report } from './browser.mjs';
 
 const folder = process.argv[2];
 const { apply, lines } = await import(pathToFileURL(`${folder}/patch.js`));
+const { cleaned, coded, escaped, hiddenIn } = await import(pathToFileURL(`${folder}/characters.js`));
 const { Scale } = await import(pathToFileURL(`${folder}/scale.js`));
 
 const patches = [
@@ -37,6 +38,35 @@ const strange = [
   [{ op: 'remove', path: '/toString' }],
 ];
 
+// A text, then what is shown of it as an argument, and in prose where that is another one.
+const texts = [
+  ['plain ünï 漢字 text\twith\nlines\r\n', null],
+  ['a\u202eb', 'a[U+202E right-to-left]b'],
+  ['a\u200bb', 'a[U+200B no width]b'],
+  ['a\u200b\u200b\u200bb', 'a[U+200B no width ×3]b'],
+  ['\u2066x\u2069', '[U+2066 left-to-right isolate]x[U+2069 end of isolate]'],
+  ['a\u0000b\u001bc\u007f\u0085\r', 'a[U+0000 null]b[U+001B escape]c[U+007F delete][U+0085 next line][U+000D carriage return]'],
+  ['a\u00adb\ufeff\u2060', 'a[U+00AD soft hyphen]b[U+FEFF byte order mark][U+2060 word joiner]'],
+  ['a\u2028b\u2029', 'a[U+2028 line separator]b[U+2029 paragraph separator]'],
+  ['a\u{e0041}\u{e007f}', 'a[U+E0041 tag A][U+E007F end of tag]'],
+  ['a\ud800b', 'a[U+D800 half a character]b'],
+  ['a\ufe0fb\u{e0100}', 'a[U+FE0F variation]b[U+E0100 variation]'],
+  ['\u3164\u115f\u2800', '[U+3164 filler][U+115F filler][U+2800 blank]'],
+  ['❤\ufe0f 1\ufe0f\u20e3', null],
+  ['1\ufe0f', '1[U+FE0F variation]'],
+  ['👩\u200d👧', '👩[U+200D joiner]👧', '👩\u200d👧'],
+  ['👩🏽\u200d❤\ufe0f\u200d👩', '👩🏽[U+200D joiner]❤\ufe0f[U+200D joiner]👩', '👩🏽\u200d❤\ufe0f\u200d👩'],
+  ['a\u200db', 'a[U+200D joiner]b'],
+  ['می\u200cخواهم', 'می[U+200C non-joiner]خواهم', 'می\u200cخواهم'],
+  ['می\u200c\u200cخ', 'می[U+200C non-joiner ×2]خ', 'می\u200c[U+200C non-joiner]خ'],
+  ['क्\u200dष', 'क्[U+200D joiner]ष', 'क्\u200dष'],
+  ['a\u200cb', 'a[U+200C non-joiner]b'],
+  ['葛\u{e0100}', '葛[U+E0100 variation]', '葛\u{e0100}'],
+  ['🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}', '🏴[U+E0067 tag g][U+E0062 tag b][U+E0065 tag e][U+E006E tag n][U+E0067 tag g][U+E007F end of tag]', '🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}'],
+  ['🏴\u{e0068}\u{e0069}\u{e007f}', '🏴[U+E0068 tag h][U+E0069 tag i][U+E007F end of tag]'],
+  ['\u200fש', '[U+200F right-to-left mark]ש'],
+];
+
 const diff = (a, b) => lines(a, b).map((l) => l.sign + l.text);
 
 await report({
@@ -57,6 +87,17 @@ await report({
       assert.equal(Object.polluted, undefined);
     }
     assert.deepEqual(apply({}, [{ op: 'copy', from: '/toString', path: '/a' }]), { a: null });
+  },
+  'hidden characters are found': async () => {
+    for (const [text, argument, prose] of texts) {
+      assert.equal(coded(text), argument ?? text);
+      assert.equal(coded(text, true), prose ?? argument ?? text);
+    }
+    assert.equal(hiddenIn({ 'a\u200b': ['b\u202e\u202e', 1, null, { c: 'd' }] }), 3);
+    assert.deepEqual(cleaned({ 'a\u200b': ['b\u202e', 1, null, '👩\u200d👧'] }), { a: ['b', 1, null, '👩👧'] });
+    const value = { text: 'a\u202eb❤\ufe0f\u{e0041}' };
+    assert.equal(escaped(JSON.stringify(value)), '{"text":"a\\u202eb❤\ufe0f\\udb40\\udc41"}');
+    assert.deepEqual(JSON.parse(escaped(JSON.stringify(value))), value);
   },
   'values are compared': async () => {
     assert.deepEqual(diff({ a: 1, b: 2, c: 3 }, { a: 1, b: 5, c: 3 }), [' {', '   "a": 1,', '-  "b": 2,', '+  "b": 5,', '   "c": 3', ' }']);

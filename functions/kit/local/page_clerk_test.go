@@ -1,0 +1,118 @@
+//go:build clients
+
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/model"
+	script "github.com/reveille-run/reveille/core/model/scripted"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// withClerk adds the agent clerk to the parts of a deployment. Its model makes the calls that
+// a message names, several at once, and otherwise follows the rules of the demo's.
+func withClerk(parts agent.Parts) agent.Parts {
+	parts.Models["clerk"] = agent.ModelBinding{Model: clerkModel{script.Rules()}}
+	parts.Tools = append(parts.Tools, refundOrderTool(), chooseTool(), shipTool(), pickTool())
+	parts.Specs = append(parts.Specs, agent.Spec{
+		ID: "clerk", Model: "clerk", Description: "Asks before it acts.",
+		AllowedTools: []string{"refund_order", "choose", "ship", "pick", "ask_user"}, ExecutionMode: agent.ParallelStreaming,
+	})
+	return parts
+}
+
+type clerkModel struct{ model.Model }
+
+// Stream implements model.Model: "calls: [{"name":N,"arguments":A}]" makes these calls, then
+// tells their results.
+func (m clerkModel) Stream(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
+	said, results := "", []string(nil)
+	for _, message := range request.Messages {
+		switch {
+		case message.Role == core.RoleUser:
+			said, results = message.Text(), nil
+		case message.ToolResult != nil:
+			results = append(results, message.ToolResult.Text())
+		}
+	}
+	list, ok := strings.CutPrefix(said, "calls:")
+	if !ok {
+		return m.Model.Stream(ctx, request)
+	}
+	return func(yield func(model.Delta, error) bool) {
+		if len(results) > 0 {
+			_ = yield(model.Delta{Type: model.DeltaText, Text: "Results: " + strings.Join(results, " and ")}, nil) &&
+				yield(model.Delta{Type: model.DeltaStop, Stop: core.StopEndTurn}, nil)
+			return
+		}
+		var calls []core.ToolCall
+		if err := json.Unmarshal([]byte(list), &calls); err != nil {
+			yield(model.Delta{}, err)
+			return
+		}
+		for i, call := range calls {
+			if !yield(model.Delta{Type: model.DeltaToolStart, Index: i, Name: call.Name}, nil) ||
+				!yield(model.Delta{Type: model.DeltaToolArgument, Index: i, Text: string(call.Arguments)}, nil) {
+				return
+			}
+		}
+		yield(model.Delta{Type: model.DeltaStop, Stop: core.StopToolUse}, nil)
+	}
+}
+
+// refundOrderTool returns a tool with arguments of several types, which a person approves.
+func refundOrderTool() tool.Tool {
+	type arguments struct {
+		Order  string  `json:"order" jsonschema:"the number of the order"`
+		Amount float64 `json:"amount"`
+		Note   string  `json:"note,omitempty"`
+		Urgent bool    `json:"urgent,omitempty"`
+	}
+	return tool.New(tool.Spec{Name: "refund_order", Description: "Pays money back to the card of the order. It cannot be taken back.", Approval: "May the clerk refund?"},
+		func(_ context.Context, _ tool.Call, a arguments) (arguments, error) { return a, nil })
+}
+
+// chooseTool returns a tool whose answer is one of a few, and gets an hour.
+func chooseTool() tool.Tool {
+	return tool.New(tool.Spec{Name: "choose", Description: "Asks a person to choose."},
+		func(_ context.Context, _ tool.Call, a struct {
+			Question string `json:"question"`
+		},
+		) (tool.Result, error) {
+			return tool.Suspended(core.TicketRequest{
+				Message: a.Question, Mode: core.ResumeAsResult, Timeout: time.Hour,
+				Response: json.RawMessage(`{"type":"string","enum":["German","French","English"]}`),
+			}), nil
+		})
+}
+
+// shipTool returns a tool that runs with what a person says.
+func shipTool() tool.Tool {
+	type arguments struct {
+		To    string   `json:"to"`
+		Boxes int      `json:"boxes"`
+		Tags  []string `json:"tags,omitempty"`
+	}
+	return tool.New(tool.Spec{Name: "ship", Description: "Ships boxes."},
+		func(_ context.Context, call tool.Call, a arguments) (tool.Result, error) {
+			if call.Resume == nil {
+				return tool.Suspended(core.TicketRequest{Mode: core.ResumeAsArguments, Timeout: 30 * time.Minute}), nil
+			}
+			return tool.NewResult(a), nil
+		})
+}
+
+// pickTool returns a tool of the client with choices, beside which other words fit.
+func pickTool() tool.Tool {
+	return tool.NewClient[map[string]any](tool.Spec{
+		Name: "pick", Description: "Asks the user to pick.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{"question":{"type":"string"},"options":{"type":"array","items":{"type":"string"}}},"required":["question"]}`),
+	})
+}

@@ -1,0 +1,210 @@
+// Answers to what waits: in the chat, in the field below it, and in the list.
+import assert from 'node:assert/strict';
+import { say } from './browser.mjs';
+
+const log = (page) => page.getByRole('log');
+const ticket = (page, tool) => log(page).getByRole('group', { name: `Waiting: ${tool}` });
+const focused = (page) => page.evaluate(() => document.activeElement?.id || document.activeElement?.dataset.ticket || document.activeElement?.textContent || '');
+
+// clerk opens a new thread with the agent whose calls wait, and makes it call.
+async function clerk(page, ...calls) {
+  await page.goto(`${page.url().replace(/#.*/, '')}#/?agent=clerk`);
+  await say(page, `calls: ${JSON.stringify(calls.map(([name, args]) => ({ name, arguments: args })))}`);
+}
+
+const refund = (more) => ['refund_order', { order: '88-1042', amount: 64.9, ...more }];
+const hidden = 'lamp \u202edrow\u200b!';
+
+export const decide = (on) => ({
+  'Enter in the field answers, and cancels nothing': on(async (page) => {
+    await say(page, 'ask: your name?');
+    const answer = page.getByRole('textbox', { name: 'Your answer' });
+    await answer.waitFor();
+    assert.equal(await page.getByRole('textbox', { name: 'Message', exact: true }).count(), 0);
+    await log(page).getByText('answer below').waitFor();
+    assert.equal(await focused(page), 'composer');
+    await page.keyboard.type('Ann');
+    await page.keyboard.press('Enter');
+    await log(page).getByText('The answer is: Ann').waitFor();
+    assert.equal(await log(page).getByText('cancelled').count(), 0);
+    await page.waitForFunction(() => document.activeElement?.getAttribute('aria-label') === 'Message');
+  }),
+  'a question is declined': on(async (page) => {
+    await say(page, 'ask: your name?');
+    await page.getByRole('button', { name: 'Decline to answer' }).click();
+    await log(page).getByText('The call of ask_user was denied.').waitFor();
+  }),
+  'something else is said instead of an answer': on(async (page) => {
+    await say(page, 'ask: your name?');
+    await page.getByRole('button', { name: 'Say something else instead…' }).click();
+    await page.getByText('A message now cancels the question “your name?”.').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('textbox', { name: 'Your answer' }).waitFor();
+    await page.getByRole('button', { name: 'Say something else instead…' }).click();
+    await say(page, 'echo: no name');
+    await log(page).getByText('Echo: no name', { exact: true }).waitFor();
+    assert.equal(await page.getByRole('textbox', { name: 'Your answer' }).count(), 0);
+  }),
+  'a message beside an approval asks first': on(async (page) => {
+    await say(page, 'approve: ship it');
+    await ticket(page, 'danger').waitFor();
+    await say(page, 'echo: other');
+    const alert = page.getByRole('alert');
+    await alert.getByText('A message now cancels the call of danger that waits for you.').waitFor();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Escape');
+    await alert.waitFor({ state: 'detached' });
+    assert.equal(await page.locator('#composer').inputValue(), 'echo: other');
+    await ticket(page, 'danger').waitFor();
+    await page.locator('#composer').press('Enter');
+    await alert.getByRole('button', { name: 'Say something else instead' }).click();
+    await log(page).getByText('Echo: other', { exact: true }).waitFor();
+    await ticket(page, 'danger').waitFor({ state: 'detached' });
+  }),
+  'a choice answers, by a digit too': on(async (page) => {
+    await clerk(page, ['choose', { question: 'Which language?' }]);
+    await page.locator('.lead').getByText('Which language?').waitFor();
+    await page.getByText(/\d+ (min|h) left/).waitFor();
+    await page.getByRole('button', { name: 'German' }).focus();
+    await page.keyboard.press('2');
+    await log(page).getByText('Results: "French"').waitFor();
+    await clerk(page, ['pick', { question: 'Which colour?', options: ['red', 'blue'] }]);
+    await page.getByRole('button', { name: 'blue' }).waitFor();
+    await page.getByRole('textbox', { name: 'Your answer' }).fill('2 greens');
+    await page.keyboard.press('Enter');
+    await log(page).getByText('Results: "2 greens"').waitFor();
+  }),
+  'questions are asked one after another': on(async (page) => {
+    await clerk(page, ['pick', { question: 'First?' }], ['pick', { question: 'Second?' }]);
+    const field = page.getByRole('textbox', { name: 'Your answer' });
+    await page.getByText('1 of 2').waitFor();
+    await field.fill('one');
+    await field.press('Enter');
+    await page.locator('.lead').getByText('Second?').waitFor();
+    await page.waitForFunction(() => document.activeElement?.id === 'composer');
+    await page.keyboard.type('two');
+    await page.keyboard.press('Enter');
+    await log(page).getByText('Results: "one" and "two"').waitFor();
+  }),
+  'a message that was begun does not become an answer': on(async (page) => {
+    await page.goto(`${page.url().replace(/#.*/, '')}#/?agent=clerk`);
+    await say(page, 'slow: 20');
+    await log(page).getByText('w3').waitFor();
+    await say(page, 'ask: your name?');
+    await page.locator('#composer').fill('half a mess');
+    await log(page).getByText('answer below').waitFor();
+    await page.keyboard.type('age');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText('A message now cancels').waitFor();
+    await page.getByRole('button', { name: 'Answer it' }).click();
+    await page.getByRole('textbox', { name: 'Your answer' }).fill('Ann');
+    await page.keyboard.press('Enter');
+    await log(page).getByText('The answer is: Ann').waitFor();
+    assert.equal(await page.locator('#composer').inputValue(), 'half a message');
+  }),
+  'hidden characters are shown as codes': on(async (page) => {
+    await clerk(page, refund({ note: hidden }));
+    const card = ticket(page, 'refund_order');
+    await card.getByText('U+202E right-to-left', { exact: true }).waitFor();
+    await card.getByText('U+200B no width', { exact: true }).waitFor();
+    await card.getByText('2 hidden characters').waitFor();
+    const text = await log(page).innerText();
+    assert.doesNotMatch(text, /[\u202e\u200b]/);
+    await card.getByRole('button', { name: 'Take them out' }).click();
+    await card.getByText('lamp drow!').first().waitFor();
+    await card.getByRole('button', { name: 'Approve with 1 change' }).waitFor();
+    await card.getByRole('button', { name: 'Undo note' }).click();
+    await card.getByText('2 hidden characters').waitFor();
+    await card.getByRole('button', { name: 'Approve', exact: true }).click();
+    await log(page).getByText('Results:').waitFor();
+    assert.doesNotMatch(await log(page).innerText(), /[\u202e\u200b]/);
+  }),
+  'arguments are rows that can be edited': on(async (page) => {
+    await clerk(page, refund({ urgent: true }));
+    const card = ticket(page, 'refund_order');
+    await card.getByText('Pays money back to the card of the order.').waitFor();
+    await card.getByText('May the clerk refund?').waitFor();
+    await card.getByRole('button', { name: 'Edit amount' }).click();
+    await page.waitForFunction(() => document.activeElement?.value === '64.9');
+    await page.keyboard.type('x');
+    await page.keyboard.press('Enter');
+    await card.getByText('It must be a number.').waitFor();
+    await card.getByRole('textbox', { name: 'amount' }).fill('44.9');
+    await card.getByText('the model said 64.9, your change 44.9').waitFor();
+    await card.getByRole('button', { name: 'Approve with 1 change' }).waitFor();
+    await card.getByRole('button', { name: 'Edit urgent' }).click();
+    await card.getByLabel('urgent', { exact: true }).selectOption('false');
+    await card.getByRole('button', { name: 'note' }).click();
+    await card.getByRole('textbox', { name: 'note' }).fill('sorry');
+    await card.getByRole('button', { name: 'Approve with 3 changes' }).waitFor();
+    await page.keyboard.press('Escape');
+    await card.getByRole('button', { name: 'Approve with 2 changes' }).waitFor();
+    await card.getByRole('button', { name: 'Undo urgent' }).click();
+    await card.getByRole('button', { name: 'Undo amount' }).click();
+    await card.getByRole('button', { name: 'Approve', exact: true }).click();
+    await log(page).getByText('"amount":64.9').first().waitFor();
+  }),
+  'the focus moves to the next ticket, then to the field': on(async (page) => {
+    await clerk(page, refund({ order: 'A' }), refund({ order: 'B' }));
+    const first = ticket(page, 'refund_order').filter({ hasText: 'A' }).first();
+    await first.getByRole('button', { name: 'Approve' }).click();
+    await page.waitForFunction(() => document.activeElement?.dataset.ticket && document.activeElement.textContent.includes('B'));
+    await page.keyboard.press('a');
+    await page.waitForFunction(() => document.activeElement?.id === 'composer');
+    await log(page).getByText(/Results: .*"A".* and .*"B"/).waitFor();
+  }),
+  'Escape closes what was opened last': on(async (page) => {
+    await clerk(page, refund());
+    const card = ticket(page, 'refund_order');
+    await card.getByRole('button', { name: 'Edit amount' }).click();
+    await card.getByRole('button', { name: 'Deny…' }).click();
+    await card.getByLabel('Reason').fill('why');
+    await page.keyboard.press('Escape');
+    await card.getByRole('button', { name: 'Deny…' }).waitFor();
+    await page.waitForFunction(() => document.activeElement?.dataset.key === 'd');
+    await card.getByRole('textbox', { name: 'amount' }).waitFor();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await card.getByRole('textbox', { name: 'amount' }).waitFor();
+    await page.keyboard.press('Escape');
+    await card.getByRole('textbox', { name: 'amount' }).waitFor({ state: 'detached' });
+    await page.keyboard.press('Escape');
+    await card.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+  }),
+  'a draft stays with its thread': on(async (page) => {
+    await say(page, 'echo: first');
+    await log(page).getByText('Echo: first', { exact: true }).waitFor();
+    const there = page.url();
+    await page.locator('#composer').fill('of the first');
+    await page.getByRole('link', { name: 'New thread' }).click();
+    await page.waitForFunction(() => document.getElementById('composer')?.value === '');
+    await page.locator('#composer').fill('of the second');
+    await page.goto(there);
+    await page.waitForFunction(() => document.getElementById('composer')?.value === 'of the first');
+    await page.reload();
+    await page.waitForFunction(() => document.getElementById('composer')?.value === 'of the first');
+    await page.getByRole('link', { name: 'New thread' }).click();
+    await page.waitForFunction(() => document.getElementById('composer')?.value === 'of the second');
+    await page.locator('#composer').fill('echo: sent');
+    await page.keyboard.press('Enter');
+    await log(page).getByText('Echo: sent', { exact: true }).waitFor();
+    await page.reload();
+    await log(page).getByText('Echo: sent', { exact: true }).waitFor();
+    assert.equal(await page.locator('#composer').inputValue(), '');
+  }),
+  'an answer that another user has given is shown': on(async (page) => {
+    await say(page, 'approve: twice');
+    const card = ticket(page, 'danger');
+    await card.waitFor();
+    await page.route(/\/decision$/, async (route) => {
+      const body = route.request().postDataJSON();
+      await page.request.post(route.request().url(), { data: { ...body, decision_id: 'other', action: 'cancel', reason: 'too late' } });
+      await route.continue();
+    });
+    await card.getByRole('button', { name: 'Approve' }).click();
+    await page.getByText('Another user was faster').first().waitFor();
+    await log(page).getByText('The call of danger was denied.').waitFor();
+  }, {}, /status of 409/),
+});
