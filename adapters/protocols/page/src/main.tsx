@@ -8,6 +8,7 @@ import { Chat } from './chat';
 import { Conversation } from './conversation';
 import { Details, RunBar } from './details';
 import { Head } from './head';
+import { coded } from './hidden';
 import { Icon, Status } from './icons';
 import { listen, overlay } from './keys';
 import { closeDrawers, narrow, open, revealDetails, showDetails, tight, toggleDetails, toggled } from './layout';
@@ -61,7 +62,7 @@ function Page() {
       </div>
       {overlay.value === 'help' && <Help />}
       {overlay.value === 'palette' && <Palette />}
-      <div class="hidden" role="status" aria-live="polite">{told.value}</div>
+      <div class="hidden" role="status" aria-live="polite">{coded(told.value, true)}</div>
     </>
   );
 }
@@ -82,7 +83,7 @@ function ThreadView({ conversation }: { conversation: Conversation }) {
   active?.version.value;
   const run = given || active?.id || conversation.messages.value.findLast((m) => m.run_id)?.run_id || '';
   const agent = agentOf(conversation, wanted);
-  const name = threadName(conversation);
+  const name = coded(threadName(conversation), true);
   const shown = tight.value ? open.value === 'details' : showDetails.value;
   document.title = `${name} · Reveille`;
   useEffect(() => {

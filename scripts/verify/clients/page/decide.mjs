@@ -88,7 +88,7 @@ export const decide = (on) => ({
   }),
   'a message that was begun does not become an answer': on(async (page) => {
     await page.goto(`${page.url().replace(/#.*/, '')}#/?agent=clerk`);
-    await say(page, 'slow: 20');
+    await say(page, 'slow: 80');
     await log(page).getByText('w3').waitFor();
     await say(page, 'ask: your name?');
     await page.locator('#composer').fill('half a mess');
