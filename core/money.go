@@ -49,6 +49,26 @@ func (u *USD) UnmarshalJSON(b []byte) error {
 	return err
 }
 
+// Cost is an amount of money that may be unknown. In JSON it is that of [USD], or null.
+type Cost struct {
+	USD   USD
+	Known bool // false: a price is unknown, and USD is 0
+}
+
+// MarshalJSON implements json.Marshaler.
+func (c Cost) MarshalJSON() ([]byte, error) {
+	if !c.Known {
+		return []byte("null"), nil
+	}
+	return c.USD.MarshalJSON()
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *Cost) UnmarshalJSON(b []byte) error {
+	*c = Cost{Known: string(b) != "null"}
+	return c.USD.UnmarshalJSON(b)
+}
+
 // parseUSD reads an amount in dollars, as String writes it. More than nine places, an
 // exponent, or an amount beyond 9,223,372,036 dollars are [CodeInvalid].
 func parseUSD(text string) (USD, error) {

@@ -2,10 +2,27 @@ package core_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
 )
+
+func TestACostMayBeUnknown(t *testing.T) {
+	for text, want := range map[string]core.Cost{"0": {Known: true}, "0.25": {USD: 250_000_000, Known: true}, "null": {}} {
+		var got core.Cost
+		if err := got.UnmarshalJSON([]byte(text)); err != nil || got != want {
+			t.Errorf("%s is %+v, %v, want %+v", text, got, err, want)
+		}
+		if b, err := json.Marshal(core.Run{Cost: &want}); err != nil || !strings.HasSuffix(string(b), `,"cost_usd":`+text+"}") {
+			t.Errorf("%+v is %s, %v", want, b, err)
+		}
+	}
+	var got core.Cost
+	if err := got.UnmarshalJSON([]byte(`"1"`)); core.CodeOf(err) != core.CodeInvalid {
+		t.Errorf("a text is %+v, %v", got, err)
+	}
+}
 
 func TestUSD(t *testing.T) {
 	tests := []struct {

@@ -71,7 +71,23 @@ type Run struct {
 	CreatedAt   int64        `json:"created_at"`           // Unix milliseconds
 	StartedAt   int64        `json:"started_at,omitempty"`
 	FinishedAt  int64        `json:"finished_at,omitempty"`
-	Tickets     []Ticket     `json:"tickets,omitempty"` // the calls that wait; set for clients, never stored
+
+	// The fields below are set for clients and never stored.
+
+	Asked       string     `json:"asked,omitempty"`        // start of the run's input, at most 200 bytes
+	ThreadTitle string     `json:"thread_title,omitempty"` // title of its thread
+	Parent      *RunParent `json:"parent,omitempty"`       // the run of another thread that started it
+	// Cost is the price of Usage. It is null if the price of a model is unknown, and absent
+	// where usage is not recorded.
+	Cost    *Cost    `json:"cost_usd,omitempty"`
+	Tickets []Ticket `json:"tickets,omitempty"` // the calls that wait
+}
+
+// RunParent names the run that started a child run.
+type RunParent struct {
+	ThreadID   string `json:"thread_id"`
+	RunID      ID     `json:"run_id"`
+	ToolCallID string `json:"tool_call_id,omitempty"` // the call that started the child, as the model named it
 }
 
 // DispatchStatus is the state of a delivery. It is independent of the outcome of the run.

@@ -10,6 +10,10 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
+// maxCallID is the longest id of a call that a child run names, in bytes: providers choose
+// them.
+const maxCallID = 128
+
 // children starts the child runs of tools. A child run is a submission like any other, for
 // the tenant and the user of the run that starts it. Only its Parent sets it apart: the call
 // that its end wakes.
@@ -24,6 +28,9 @@ func (c children) StartChild(ctx context.Context, call tool.Call, child tool.Chi
 		name += "/" + child.Name
 	}
 	parent := mailbox.Parent{Thread: call.Thread.Thread, Run: call.Run, Call: uint8(call.Index)}
+	if len(call.ID) <= maxCallID {
+		parent.ToolCall = call.ID
+	}
 	if child.Background {
 		parent.Call = thread.NoCall
 	}

@@ -321,11 +321,40 @@ func TestWhichRunsAQueryIsFor(t *testing.T) {
 		{RunQuery{Agent: "other"}, false},
 		{RunQuery{Termination: core.TerminationError}, false},
 	} {
-		if got := test.q.is(run); got != test.want {
+		if got := test.q.is(run, 0); got != test.want {
 			t.Errorf("%+v: %t", test.q, got)
 		}
 	}
-	if (RunQuery{Termination: core.TerminationNatural}).is(core.Run{}) {
+	run.CreatedAt, run.StartedAt, run.FinishedAt, run.Parent = 10, 11, 21, &core.RunParent{RunID: core.ID{1}}
+	run.Cost = &core.Cost{USD: 5, Known: true}
+	for _, test := range []struct {
+		name string
+		q    RunQuery
+		want bool
+	}{
+		{"since its time", RunQuery{Since: 10}, true}, {"since a later time", RunQuery{Since: 11}, false},
+		{"until a later time", RunQuery{Until: 11}, true}, {"until its time", RunQuery{Until: 10}, false},
+		{"of its origin", RunQuery{Origin: new(core.OriginUser)}, true}, {"of another origin", RunQuery{Origin: new(core.OriginInternal)}, false},
+		{"of its parent", RunQuery{Parent: core.ID{1}}, true}, {"of another parent", RunQuery{Parent: core.ID{2}}, false},
+		{"as long", RunQuery{MinMillis: 10}, true}, {"longer", RunQuery{MinMillis: 11}, false},
+		{"as dear", RunQuery{MinCost: 5}, true}, {"dearer", RunQuery{MinCost: 6}, false},
+	} {
+		if got := test.q.is(run, 1000); got != test.want {
+			t.Errorf("%s: %t", test.name, got)
+		}
+	}
+	for name, other := range map[string]core.Run{"without a cost": {}, "of unknown cost": {Cost: &core.Cost{}}} {
+		if (RunQuery{MinCost: 1}).is(other, 0) {
+			t.Errorf("a run %s is dear", name)
+		}
+	}
+	if open := (core.Run{Status: core.RunRunning, StartedAt: 990}); !(RunQuery{MinMillis: 10}).is(open, 1000) || (RunQuery{MinMillis: 11}).is(open, 1000) {
+		t.Error("an open run has not taken until now")
+	}
+	if (RunQuery{MinMillis: 1}).is(core.Run{Status: core.RunDone, StartedAt: 5}, 1000) || (RunQuery{MinMillis: 1}).is(core.Run{}, 1000) {
+		t.Error("a run of no known end or start has taken time")
+	}
+	if (RunQuery{Termination: core.TerminationNatural}).is(core.Run{}, 0) {
 		t.Error("a run without an end has ended naturally")
 	}
 }

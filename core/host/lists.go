@@ -30,35 +30,38 @@ type entry struct {
 	thread.Listing
 }
 
-// walk reads several lists as one, newest first, starting before a place (nil: from the
-// newest), until the page is full: limit items, maxPageBytes bytes, or listedLooked
-// entries. look reads the item of an entry and its size in bytes; nil: the page omits it.
-// next is where the next page starts; nil: the lists have ended.
+// stroll is a walk through lists.
+type stroll[T any] struct {
+	lists  []string
+	before *store.Place // where it starts; nil: from the newest
+	since  int64        // entries before this time end it, unix milliseconds; 0: none does
+	limit  int          // items
+	// prepare, if not nil, reads what the entries of a portion share, before they are looked
+	// at.
+	prepare func(context.Context, []entry) error
+	// look reads the item of an entry and its size in bytes; nil: the page omits it.
+	look func(context.Context, entry) (item *T, size int, err error)
+}
+
+// walk reads several lists as one, newest first, until the page is full: limit items,
+// maxPageBytes bytes, or listedLooked entries. next is where the next page starts; nil: the
+// lists have ended.
 //
 // Entries are looked at in portions, the entries of a portion concurrently. An entry that
 // cannot be decoded is logged and omitted: one damaged record must not hide the rest of a list.
-func walk[T any](ctx context.Context, r *reader, tenant string, lists []string, before *store.Place, limit int,
-	look func(context.Context, entry) (item *T, size int, err error)) (items []T, next *store.Place, err error) {
+func walk[T any](ctx context.Context, r *reader, tenant string, w stroll[T]) (items []T, next *store.Place, err error) {
 	// before moves past every entry that was looked at, items or not.
-	bytes, seen := 0, map[string]bool{}
+	before, limit, bytes, seen := w.before, w.limit, 0, map[string]bool{}
 	for range listedLooked / listedAtOnce {
-		portion, more, err := r.portion(ctx, tenant, lists, before)
+		portion, more, err := r.portion(ctx, tenant, w.lists, before)
 		if err != nil {
 			return nil, nil, err
 		}
-		found, sizes := make([]*T, len(portion)), make([]int, len(portion))
-		group, _ := r.env.Group(ctx)
-		for i, e := range portion {
-			group.Go(func(ctx context.Context) (err error) {
-				found[i], sizes[i], err = look(ctx, e)
-				if code := core.CodeOf(err); code == core.CodeCorrupt || code == core.CodeSchema {
-					r.log.WarnContext(ctx, "listed record cannot be read", "tenant", tenant, "thread", e.Thread, "record", e.Name, "error", err)
-					err = nil
-				}
-				return err
-			})
+		if i := slices.IndexFunc(portion, func(e entry) bool { return e.Place.At < w.since }); i >= 0 {
+			portion, more = portion[:i], false
 		}
-		if err := group.Wait(); err != nil {
+		found, sizes, err := w.lookAt(ctx, r, tenant, portion)
+		if err != nil {
 			return nil, nil, err
 		}
 		for i, item := range found {
@@ -78,6 +81,28 @@ func walk[T any](ctx context.Context, r *reader, tenant string, lists []string, 
 		}
 	}
 	return items, before, nil
+}
+
+// lookAt reads the items of a portion of entries, and their sizes.
+func (w *stroll[T]) lookAt(ctx context.Context, r *reader, tenant string, portion []entry) (found []*T, sizes []int, err error) {
+	if w.prepare != nil {
+		if err := w.prepare(ctx, portion); err != nil {
+			return nil, nil, err
+		}
+	}
+	found, sizes = make([]*T, len(portion)), make([]int, len(portion))
+	group, _ := r.env.Group(ctx)
+	for i, e := range portion {
+		group.Go(func(ctx context.Context) (err error) {
+			found[i], sizes[i], err = w.look(ctx, e)
+			if code := core.CodeOf(err); code == core.CodeCorrupt || code == core.CodeSchema {
+				r.log.WarnContext(ctx, "listed record cannot be read", "tenant", tenant, "thread", e.Thread, "record", e.Name, "error", err)
+				err = nil
+			}
+			return err
+		})
+	}
+	return found, sizes, group.Wait()
 }
 
 // portion reads the next listedAtOnce entries of several lists, merged. Any of the lists

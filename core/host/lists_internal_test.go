@@ -86,8 +86,8 @@ func TestAPageOfAListEnds(t *testing.T) {
 			})
 			var got [][]int64
 			for before := (*store.Place)(nil); ; {
-				items, next, err := walk(t.Context(), test.lists.reader(slog.New(slog.DiscardHandler)), "acme", names, before, test.limit,
-					func(_ context.Context, e entry) (*int64, int, error) {
+				items, next, err := walk(t.Context(), test.lists.reader(slog.New(slog.DiscardHandler)), "acme", stroll[int64]{lists: names, before: before, limit: test.limit,
+					look: func(_ context.Context, e entry) (*int64, int, error) {
 						if e.Listing.At != e.Place.At || !slices.Contains(names, e.List) || (e.AgentID == "") != (e.Place.At%7 == 0) {
 							t.Errorf("entry %+v", e)
 						}
@@ -99,7 +99,7 @@ func TestAPageOfAListEnds(t *testing.T) {
 							return nil, 0, nil
 						}
 						return &e.Place.At, size, nil
-					})
+					}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -126,12 +126,12 @@ func TestAnEntryThatCannotBeRead(t *testing.T) {
 	} {
 		var log strings.Builder
 		r := listed{"a:": {3, 2, 1}}.reader(slog.New(slog.NewTextHandler(&log, nil)))
-		items, next, err := walk(t.Context(), r, "acme", []string{"a:"}, nil, 9, func(_ context.Context, e entry) (*int64, int, error) {
+		items, next, err := walk(t.Context(), r, "acme", stroll[int64]{lists: []string{"a:"}, limit: 9, look: func(_ context.Context, e entry) (*int64, int, error) {
 			if e.Place.At == 2 {
 				return nil, 0, fmt.Errorf("read: %w", test.err)
 			}
 			return &e.Place.At, 1, nil
-		})
+		}})
 		if test.refused {
 			if !errors.Is(err, test.err) || items != nil || next != nil || log.Len() > 0 {
 				t.Errorf("%v: %v, next %v, %v, logged %q", test.err, items, next, err, log.String())
@@ -146,10 +146,10 @@ func TestAnEntryThatCannotBeRead(t *testing.T) {
 }
 
 func TestAListThatCannotBeRead(t *testing.T) {
-	_, _, err := walk(t.Context(), listed{"a:": {1}}.reader(nil), "acme", []string{"a:", "b:"}, nil, 9, func(context.Context, entry) (*int64, int, error) {
+	_, _, err := walk(t.Context(), listed{"a:": {1}}.reader(nil), "acme", stroll[int64]{lists: []string{"a:", "b:"}, limit: 9, look: func(context.Context, entry) (*int64, int, error) {
 		t.Error("an entry is looked at")
 		return nil, 0, nil
-	})
+	}})
 	if want := "list b:: there is no such list"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
@@ -159,9 +159,9 @@ func TestAListThatCannotBeRead(t *testing.T) {
 func TestAPageOfAListLooksAtSoManyEntries(t *testing.T) {
 	for n, next := range map[int64]*store.Place{999: nil, 1000: {At: 1, Thread: "t", Name: "L#1"}, 1001: {At: 2, Thread: "t", Name: "L#2"}} {
 		r := listed{"a:": down(n, n)}.reader(nil)
-		items, got, err := walk(t.Context(), r, "acme", []string{"a:"}, nil, 9, func(_ context.Context, e entry) (*int64, int, error) {
+		items, got, err := walk(t.Context(), r, "acme", stroll[int64]{lists: []string{"a:"}, limit: 9, look: func(_ context.Context, e entry) (*int64, int, error) {
 			return nil, 0, nil
-		})
+		}})
 		if diff := cmp.Diff(next, got); diff != "" || err != nil || len(items) != 0 {
 			t.Errorf("of %d: %v, %v (-want +got):\n%s", n, items, err, diff)
 		}
@@ -177,9 +177,9 @@ func TestListsThatHaveEndedAreNotReadAgain(t *testing.T) {
 		reads++
 		return found(ctx, tenant, list, before, limit)
 	}
-	items, next, err := walk(t.Context(), r, "acme", []string{"a:", "b:"}, nil, 99, func(_ context.Context, e entry) (*int64, int, error) {
+	items, next, err := walk(t.Context(), r, "acme", stroll[int64]{lists: []string{"a:", "b:"}, limit: 99, look: func(_ context.Context, e entry) (*int64, int, error) {
 		return &e.Place.At, 1, nil
-	})
+	}})
 	if err != nil || next != nil || len(items) != 25 || reads != 2 {
 		t.Errorf("%d items, next %v, %v, %d reads", len(items), next, err, reads)
 	}

@@ -136,11 +136,12 @@ func TestWhatBeginsAStep(t *testing.T) {
 }
 
 // What a page reads: not the log when no revision is asked for, no record past the run's
-// end, and of a run that has a record nothing that would lead to it.
+// end, and of a run that has a record nothing that would lead to it, nor its input if its
+// listing has it.
 func TestWhatAPageDoesNotRead(t *testing.T) {
 	m := newMade(t)
 	m.says("a1", "b2", "b3", "b4")
-	m.listing('a', thread.Listing{List: recordname.RunsList(""), At: 5})
+	m.listing('a', thread.Listing{List: recordname.RunsList(""), At: 5, Asked: "a"})
 	m.process(m.run('a', 1, nil))
 	way := newWay(m.store)
 	p := newRig(t).process("w", way)
@@ -153,7 +154,7 @@ func TestWhatAPageDoesNotRead(t *testing.T) {
 			return second(p.Messages(t.Context(), local, "t1", host.MessageQuery{Run: idOf('a', 0)}))
 		}, counts{"head": 2, "get": 1, "log": 1, "pointer": 1, "record": 2}},
 		"a run's events": {func() error { return second(p.Committed(t.Context(), local, idOf('a', 0), host.EventQuery{})) }, counts{"head": 1, "get": 1, "log": 1, "pointer": 1, "record": 2}},
-		"runs":           {func() error { return second(p.Runs(t.Context(), local, host.RunQuery{})) }, counts{"head": 1, "get": 1, "listed": 1}},
+		"runs":           {func() error { return second(p.Runs(t.Context(), local, host.RunQuery{})) }, counts{"head": 1, "get": 2, "listed": 1}},
 	} {
 		way.counts()
 		if err := test.read(); err != nil {

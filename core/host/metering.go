@@ -133,6 +133,32 @@ func (m *Metering) prices() *catalog.Catalog {
 	return m.Models
 }
 
+// price returns the function that prices runs; nil: nothing is recorded, so that no run has
+// a price. It uses the prices of the day on which the run started.
+func (m *Metering) price() func(*core.Run, []core.ModelUse) *core.Cost {
+	if m == nil {
+		return nil
+	}
+	models := m.prices()
+	return func(run *core.Run, used []core.ModelUse) *core.Cost {
+		if len(used) == 0 { // only a run that has ended without a call of a model is known to be free
+			if run.Status != core.RunDone || run.Usage != (core.Usage{}) {
+				return nil
+			}
+			return &core.Cost{Known: true}
+		}
+		sum := core.Cost{Known: true}
+		for _, u := range used {
+			cost, known := models.Cost(u.Provider, u.Model, u.Usage, time.UnixMilli(run.StartedAt))
+			if !known {
+				return &core.Cost{}
+			}
+			sum.USD += cost
+		}
+		return &sum
+	}
+}
+
 // newLedger returns the ledger and the meter of a runtime. The ledger is nil if usage is not
 // recorded, and the meter then counts nothing.
 func newLedger(c *Options) (*accounting.Ledger, *meter, error) {

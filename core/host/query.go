@@ -73,6 +73,9 @@ type Thread struct {
 	Last     *core.LastRun // the last run that has ended or waits; nil: none has
 	Excerpt  string        // the start of the response of Last
 	Asked    string        // the start of the input of Last, or of the input that created the thread
+	// FirstAsked is the start of the thread's first input, in at most 200 bytes. If that is
+	// unknown, it is the start of Asked. Only [Host.Threads] sets it.
+	FirstAsked string
 }
 
 // ThreadQuery selects a page of a user's threads.
@@ -81,8 +84,8 @@ type ThreadQuery struct {
 	After string
 	// Limit is the number of threads, 1 to 200; 0: 50.
 	Limit int
-	// Text is searched for in the title, in Asked and in the id, case-insensitively, at
-	// most 200 bytes; empty: all threads.
+	// Text is searched for in the title, in FirstAsked, in Asked and in the id,
+	// case-insensitively, at most 200 bytes; empty: all threads.
 	Text string
 	// Agent is the agent of the last run; empty: any.
 	Agent string
@@ -122,6 +125,21 @@ type RunQuery struct {
 	Status      core.RunStatus
 	Agent       string
 	Termination core.TerminationType
+	// Text is searched for in how the run's input begins, in the title of its thread, and
+	// in the ids of both, case-insensitively, at most 200 bytes; empty: all runs.
+	Text string
+	// Since and Until bound the time of the submission, in Unix milliseconds: not before
+	// Since, and before Until; 0: no bound.
+	Since, Until int64
+	// Origin is whose input opened the run; nil: any.
+	Origin *core.Origin
+	// Parent is the run that started the run; zero: any, or none.
+	Parent core.ID
+	// MinMillis is the shortest time from a run's start to its end, or to now while it is
+	// open, waits included; 0: any.
+	MinMillis int64
+	// MinCost is the lowest cost of a run; 0: any. A run of unknown cost has none.
+	MinCost core.USD
 }
 
 // ApprovalQuery selects a page of the calls that wait for a decision.

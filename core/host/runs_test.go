@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,6 +35,9 @@ func manyRuns(t *testing.T) (*host.Host, map[core.ID]string) {
 		t.Fatal(err)
 	}
 	names[receipt.RunID] = "a5"
+	if _, err := p.UpdateThread(t.Context(), local, "b", host.ThreadChange{Title: new("A trip to Rome")}); err != nil {
+		t.Fatal(err)
+	}
 	return p, names
 }
 
@@ -75,6 +79,20 @@ func TestRunsAreListedByWhatIsAskedFor(t *testing.T) {
 			{"ended by themselves", host.RunQuery{Termination: core.TerminationNatural}, []string{"a3", "a1"}, []string{"a3", "a1"}},
 			{"of the agent", host.RunQuery{Agent: "demo"}, []string{"a5", "b4", "a3", "b2", "a1"}, []string{"a5", "a3", "a1"}},
 			{"of another agent", host.RunQuery{Agent: "nobody"}, nil, nil},
+			{"by the input", host.RunQuery{Text: "HELLO"}, []string{"a1"}, []string{"a1"}},
+			{"by the title", host.RunQuery{Text: "rome"}, []string{"b4", "b2"}, nil},
+			{"by the title, one at a time", host.RunQuery{Text: "rome", Limit: 1}, []string{"b4", "b2"}, nil},
+			{"by nothing that is there", host.RunQuery{Text: "oslo"}, nil, nil},
+			{"since", host.RunQuery{Since: 946684802000}, []string{"a5", "b4", "a3"}, []string{"a5", "a3"}},
+			{"until", host.RunQuery{Until: 946684802000}, []string{"b2", "a1"}, []string{"a1"}},
+			{"until, one at a time", host.RunQuery{Until: 946684803000, Limit: 1}, []string{"a3", "b2", "a1"}, []string{"a3", "a1"}},
+			{"between", host.RunQuery{Since: 946684801000, Until: 946684803000}, []string{"a3", "b2"}, []string{"a3"}},
+			{"of users", host.RunQuery{Origin: new(core.OriginUser)}, []string{"a5", "b4", "a3", "b2", "a1"}, []string{"a5", "a3", "a1"}},
+			{"of the deployment", host.RunQuery{Origin: new(core.OriginInternal)}, nil, nil},
+			{"long ones", host.RunQuery{MinMillis: 1000}, []string{"b4"}, nil},
+			{"longer ones", host.RunQuery{MinMillis: 1001}, nil, nil},
+			{"dear ones", host.RunQuery{MinCost: 1}, nil, nil},
+			{"children", host.RunQuery{Parent: core.ID{1}}, nil, nil},
 		} {
 			got := named(t, names, test.q, func(q host.RunQuery) (host.Page[core.Run], error) { return p.Runs(t.Context(), local, q) })
 			if diff := cmp.Diff(test.all, got); diff != "" {
@@ -107,6 +125,8 @@ func TestRunQueriesThatAreRefused(t *testing.T) {
 	p := confirming(t, nil)
 	for name, q := range map[string]host.RunQuery{
 		"limit": {Limit: 201}, "place": {After: "x"}, "negative limit": {Limit: -1}, "status": {Status: "sleeping"}, "termination": {Termination: "lightning"},
+		"text": {Text: strings.Repeat("x", 201)}, "bytes that are no text": {Text: "\xff"}, "since": {Since: -1}, "until": {Until: -1}, "origin": {Origin: new(core.Origin("moon"))},
+		"time": {MinMillis: -1}, "cost": {MinCost: -1},
 	} {
 		if _, err := p.Runs(t.Context(), local, q); core.CodeOf(err) != core.CodeInvalid {
 			t.Errorf("%s: %v", name, err)

@@ -1,10 +1,10 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/recordname"
@@ -19,15 +19,15 @@ const maxSearch = 200
 // without deleted ones. The open and queued runs are as the head has them when the page is
 // read; the outcome of the last run may lag a moment.
 //
-// A page costs the lists, then for each thread two reads: its head, and its title and
-// metadata.
+// A page costs the lists, then for each thread its head, and at the same time its title and
+// its first run's listing.
 func (r *Host) Threads(ctx context.Context, id core.Identity, q ThreadQuery) (Page[Thread], error) {
 	runs := RunQuery{Limit: q.Limit}
 	if err := runs.check(); err != nil {
 		return Page[Thread]{}, err
 	}
-	if len(q.Text) > maxSearch || !utf8.ValidString(q.Text) {
-		return Page[Thread]{}, core.Errorf(core.CodeInvalid, "text to search for has %d bytes, at most %d of UTF-8 are allowed", len(q.Text), maxSearch)
+	if err := checkText(q.Text); err != nil {
+		return Page[Thread]{}, err
 	}
 	before, err := parseListed(q.After)
 	if err != nil {
@@ -43,7 +43,7 @@ func (r *Host) Threads(ctx context.Context, id core.Identity, q ThreadQuery) (Pa
 		lists = []string{recordname.ChildrenList(q.Parent)}
 	}
 	tenant, text := r.reads.tenantOf(id), strings.ToLower(q.Text)
-	items, next, err := walk(ctx, r.reads, tenant, lists, before, runs.limit(), func(ctx context.Context, e entry) (*Thread, int, error) {
+	look := func(ctx context.Context, e entry) (*Thread, int, error) {
 		if e.Name != recordname.Activity || q.Agent != "" && e.AgentID != q.Agent {
 			return nil, 0, nil
 		}
@@ -52,17 +52,55 @@ func (r *Host) Threads(ctx context.Context, id core.Identity, q ThreadQuery) (Pa
 		if err != nil || !head.Exists() || head.Deleted || !readable(id, head) {
 			return nil, 0, err
 		}
-		// A search costs the same reads: the title is in neither the list nor the head.
-		about, err := r.mailbox.About(ctx, key)
+		// A search costs the same reads: title and first input are in neither the list nor
+		// the head.
+		info, err := r.reads.aboutThread(ctx, key, head, e.Listing)
 		found := func(where string) bool { return strings.Contains(strings.ToLower(where), text) }
-		if err != nil || !found(about.Title) && !found(e.Listing.Asked) && !found(e.Thread) {
+		if err != nil || !found(info.Title) && !found(info.FirstAsked) && !found(info.Asked) && !found(e.Thread) {
 			return nil, 0, err
 		}
-		info := describe(e.Thread, head, about, e.Listing)
-		const around = 2 << 10 // an excerpt, names, ids and times
-		return &info, around + len(about.Title) + len(about.Metadata), nil
-	})
+		const around = 2 << 10 // excerpts, names, ids and times
+		return &info, around + len(info.Title) + len(info.Metadata), nil
+	}
+	items, next, err := walk(ctx, r.reads, tenant, stroll[Thread]{lists: lists, before: before, limit: runs.limit(), look: look})
 	return Page[Thread]{Items: items, Next: listedText(next)}, err
+}
+
+// aboutThread reads the title, the metadata and the first input of a listed thread, and
+// combines them with its head and its listing.
+func (r *reader) aboutThread(ctx context.Context, key core.ThreadKey, head thread.Head, l thread.Listing) (Thread, error) {
+	var about thread.About
+	var first string
+	group, _ := r.env.Group(ctx)
+	group.Go(func(ctx context.Context) (err error) {
+		about, err = r.mailbox.About(ctx, key)
+		return err
+	})
+	group.Go(func(ctx context.Context) (err error) {
+		first, err = r.firstAsked(ctx, key)
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return Thread{}, err
+	}
+	info := describe(key.Thread, head, about, l)
+	info.FirstAsked = cmp.Or(first, thread.Short(l.Asked))
+	return info, nil
+}
+
+// firstAsked reads how the first input of a thread begins, from the listing of its first
+// run, which no later write changes. It is empty for a thread without a run, and for one of an
+// older program.
+func (r *reader) firstAsked(ctx context.Context, key core.ThreadKey) (string, error) {
+	records, err := r.store.Records(ctx, key, recordname.Activity, recordname.Activity, 1)
+	if err != nil || len(records) == 0 {
+		return "", err
+	}
+	first, err := r.records.DecodeListing(records[0].Payload)
+	if err != nil { // of a newer program, or damaged: it only serves lists
+		return "", nil
+	}
+	return first.Asked, nil
 }
 
 // describe combines what a thread's head, its title and metadata, and its listing have of
@@ -90,15 +128,9 @@ func (r *reader) info(ctx context.Context, key core.ThreadKey, head thread.Head)
 		about, err = r.mailbox.About(ctx, key)
 		return err
 	})
-	group.Go(func(ctx context.Context) error {
-		record, _, err := r.store.Get(ctx, key, recordname.Activity)
-		if err != nil {
-			return err
-		}
-		if listing, err = r.records.DecodeListing(record.Payload); err != nil { // none, of a newer program, or damaged
-			listing = thread.Listing{}
-		}
-		return nil
+	group.Go(func(ctx context.Context) (err error) {
+		listing, err = r.listing(ctx, key, recordname.Activity)
+		return err
 	})
 	if err := group.Wait(); err != nil {
 		return Thread{}, fmt.Errorf("read thread %s: %w", key.Thread, err)

@@ -55,7 +55,9 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 		}
 		edit := thread.Edit{ID: id, Revision: revision}
 		c := commit{w: &s.writer, key: key, change: edit,
-			build: func(thread.Head, thread.Result) ([]store.Record, error) { return []store.Record{record}, nil },
+			build: func(next thread.Head, _ thread.Result) ([]store.Record, error) {
+				return editRecords(s.records, next, &in, record)
+			},
 			over: func(ctx context.Context, head thread.Head) (bool, error) {
 				return s.reads.readAs(ctx, key, head, id, in.Run, edit, messages)
 			}}
@@ -78,4 +80,14 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 		}
 	}
 	return err // each revision is another edit's, with another text
+}
+
+// editRecords are those of an edit: the input and, if it starts a run, the listing of the
+// run, which has the start of the input.
+func editRecords(records thread.Records, next thread.Head, in *thread.Queued, input store.Record) ([]store.Record, error) {
+	if _, ok := next.RunStatus(in.Run); !ok || next.Run.ID == in.Run {
+		return []store.Record{input}, nil
+	}
+	listing, err := inputListing(records, next, in, thread.Asked(in.Messages, core.ID{}))
+	return []store.Record{input, listing}, err
 }

@@ -101,13 +101,13 @@ func TestFailureOfEveryReadOfWhatIsOver(t *testing.T) {
 			return s
 		}), 2},
 		{"submit for a tenant with limits", become(limited), submit(func(*world) mailbox.Submission { return keyed("one", "") }), 4},
-		{"take up", failed(model), takeUp, 6},
+		{"take up", failed(model), takeUp, 7},
 		{"take up again", and(failed(model), done(takeUp)), takeUp, 5},
 		{"take up what was taken up and cancelled", and(failed(model), done(takeUp), func(t *testing.T, w *world) {
 			if _, err := w.Cancel(t.Context(), key, core.ID{}); err != nil {
 				t.Fatal(err)
 			}
-		}), takeUp, 10},
+		}), takeUp, 11},
 		{"take up a continuation that has written nothing", and(failed(model), func(t *testing.T, w *world) {
 			r, err := w.TakeUp(t.Context(), key, "ann", w.last.RunID)
 			if err != nil {
@@ -116,7 +116,7 @@ func TestFailureOfEveryReadOfWhatIsOver(t *testing.T) {
 			w.end(t, w.claim(t))
 			w.recordEnd(t, r, model, 9)
 			w.last.RunID = r.RunID
-		}), takeUp, 8},
+		}), takeUp, 9},
 		{"retry", failed(*thread.ReasonDeadLetter.Termination()), retry, 5},
 		{"retry again", and(failed(*thread.ReasonDeadLetter.Termination()), done(retry)), retry, 5},
 		{"create", func(*testing.T, *world) {}, create, 3},

@@ -12,12 +12,20 @@ import (
 // ends or starts to wait. They are put with the other records of those writes, so that they
 // cost no separate round trip. The other steps of a run write none.
 
-// runListing lists a run of the thread that next is the head of. parent is the thread of
-// the run that started it; empty: no parent.
-func runListing(records thread.Records, next thread.Head, run, dispatch core.ID, agent, parent string) (store.Record, error) {
-	return listingRecord(records, recordname.Listing(run), next, thread.Listing{
-		List: recordname.RunsList(next.Owner), At: createdAt(dispatch), AgentID: agent, Parent: parent,
-	})
+// runListing lists a run of the thread that next is the head of. about is the part of the
+// listing that its input gives; the start of the input is cut to its size here.
+func runListing(records thread.Records, next thread.Head, run, dispatch core.ID, about thread.Listing) (store.Record, error) {
+	about.List, about.At, about.Asked = recordname.RunsList(next.Owner), createdAt(dispatch), thread.Short(about.Asked)
+	return listingRecord(records, recordname.Listing(run), next, about)
+}
+
+// inputListing is runListing of a run that starts with an input, which begins with asked.
+func inputListing(records thread.Records, next thread.Head, in *thread.Queued, asked string) (store.Record, error) {
+	about := thread.Listing{AgentID: in.AgentID, Origin: in.Origin, Asked: asked}
+	if in.Parent != nil {
+		about.Parent = in.Parent.Thread
+	}
+	return runListing(records, next, in.Run, in.Dispatch, about)
 }
 
 // threadListing lists the thread that the write of next makes. asked is an excerpt of its first
@@ -37,23 +45,23 @@ func listingRecord(records thread.Records, name string, next thread.Head, l thre
 	return store.Record{Name: name, Fence: next.Fence, Version: next.Version, Payload: payload}, err
 }
 
-// listings are those of a submission, if next is the head of its thread with it: none if
-// the input went to the inbox of a run.
+// listings are those of a submission, for the head that its write makes.
 func (u *submission) listings(next thread.Head) ([]store.Record, error) {
-	if _, ok := next.RunStatus(u.ids.run); !ok {
+	in := u.queued()
+	return u.listingsOf(next, &in, thread.Asked(in.Messages, core.ID{}))
+}
+
+// listingsOf are those of an input, which begins with asked, if next is the head of its thread
+// with its run: none if the input went to the inbox of another run.
+func (u *submission) listingsOf(next thread.Head, in *thread.Queued, asked string) ([]store.Record, error) {
+	if _, ok := next.RunStatus(in.Run); !ok {
 		return nil, nil
 	}
-	var parent *thread.Parent
-	of := ""
-	if p := u.in.Opening.Parent; p != nil {
-		parent, of = &thread.Parent{Thread: p.Thread}, p.Thread
-	}
-	agent := u.in.Opening.AgentID
-	run, err := runListing(u.s.records, next, u.ids.run, u.ids.dispatch, agent, of)
+	run, err := inputListing(u.s.records, next, in, asked)
 	// The first version of a head is the write that makes the thread.
 	if err != nil || next.Version > 1 {
 		return []store.Record{run}, err
 	}
-	made, err := threadListing(u.s.records, next, agent, thread.Asked(u.in.Messages, core.ID{}), parent)
+	made, err := threadListing(u.s.records, next, in.AgentID, asked, in.Parent)
 	return []store.Record{run, made}, err
 }

@@ -134,7 +134,7 @@ func (c *commit) addRecords(head, next thread.Head, now int64, result thread.Res
 	if opened := result.Opened; !opened.IsZero() {
 		// Cut to its length, so that append copies: the next plan begins with c.pointers.
 		batch.Pointers = append(c.pointers[:len(c.pointers):len(c.pointers)], runPointer(opened, pointer{Thread: c.key.Thread, Run: opened, Dispatch: opened}))
-		listing, err := runListing(records, next, opened, opened, "", "")
+		listing, err := runListing(records, next, opened, opened, thread.Listing{})
 		if err != nil {
 			return err
 		}

@@ -23,6 +23,7 @@ type reader struct {
 	env     *env.Env // to read several records at the same time
 	store   store.Backend
 	records thread.Records
+	price   func(*core.Run, []core.ModelUse) *core.Cost // see Options.Price; nil: none
 }
 
 // head reads a thread's head; the zero Head if there is no such thread.

@@ -39,6 +39,9 @@ type Options struct {
 	// KeepUsage is how long usage records are kept, see package account: heads keep when their
 	// run's stretch started, and what was spent on it. 0: nothing is recorded.
 	KeepUsage time.Duration
+	// Price returns what a run has cost, by the models that it has used; nil: that is not
+	// known of it. A nil Price prices none.
+	Price func(*core.Run, []core.ModelUse) *core.Cost
 	// Announce makes writes leave announcements in the head for a publisher of another
 	// process. It is implied by Publisher.
 	Announce bool
@@ -102,7 +105,7 @@ func New(o Options) (*Service, error) {
 		env: o.Env, store: o.Store, records: o.Records, waker: o.Waker, log: o.Logger,
 		worker: o.Worker, lease: o.Lease, keep: o.KeepUsage, fits: o.Fits, publisher: o.Publisher,
 		ledger: ledger,
-		reads:  reader{env: o.Env, store: o.Store, records: o.Records},
+		reads:  reader{env: o.Env, store: o.Store, records: o.Records, price: o.Price},
 		wakes:  wakes{env: o.Env, waker: o.Waker, log: o.Logger},
 	}
 	s.slots.env, s.slots.gate, s.slots.reads, s.slots.log = o.Env, gate, s.reads, o.Logger

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
@@ -49,7 +50,27 @@ func (r reader) locate(ctx context.Context, tenant string, run core.ID) (key cor
 // run is [Service.Run].
 func (r reader) run(ctx context.Context, key core.ThreadKey, head thread.Head, run, dispatch core.ID) (core.Run, bool, error) {
 	got, _, ok, err := r.find(ctx, key, head, run, dispatch)
-	return got.Run, ok, err
+	shown := got.Run
+	if p := got.Parent; p != nil {
+		shown.Parent = &core.RunParent{ThreadID: p.Thread, RunID: p.Run, ToolCallID: p.ToolCall}
+	}
+	if ok && r.price != nil {
+		shown.Cost = r.price(&shown, got.UsedModels())
+	}
+	return shown, ok, err
+}
+
+// listing reads the listing of a run; the zero Listing if it has none that can be read.
+func (r reader) listing(ctx context.Context, key core.ThreadKey, run core.ID) (thread.Listing, error) {
+	record, ok, err := r.store.Get(ctx, key, recordname.Listing(run))
+	if err != nil || !ok {
+		return thread.Listing{}, err
+	}
+	l, err := r.records.DecodeListing(record.Payload)
+	if err != nil { // of a newer program, or damaged: a listing only serves lists
+		return thread.Listing{}, nil
+	}
+	return l, nil
 }
 
 // find is [Service.Run], with the rest of the run's record and the time of its end, in unix
@@ -95,7 +116,7 @@ func (r reader) find(ctx context.Context, key core.ThreadKey, head thread.Head, 
 func (r reader) queuedRun(ctx context.Context, key core.ThreadKey, run, dispatch core.ID) (thread.RunRecord, error) {
 	queued := thread.RunRecord{Run: core.Run{ID: run, ThreadID: key.Thread, Dispatch: dispatch, CreatedAt: createdAt(dispatch)}}
 	in, err := r.queuedInput(ctx, key, dispatch, 0)
-	queued.AgentID, queued.Origin, queued.Parent = in.AgentID, in.Origin, in.Parent
+	queued.AgentID, queued.Origin, queued.Parent, queued.Asked = in.AgentID, in.Origin, in.Parent, thread.Short(thread.Asked(in.Messages, core.ID{}))
 	return queued, err
 }
 

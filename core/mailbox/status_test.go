@@ -21,12 +21,13 @@ func TestQueuedRunIsReadFromItsInput(t *testing.T) {
 		name    string
 		arrange func(w *world, input string)
 		agent   string
+		asked   string
 		err     error
 		ok      bool
 	}{
-		{"as submitted", func(*world, string) {}, "demo", nil, true},
-		{"the input is gone", func(w *world, input string) { w.loses(input) }, "", nil, true},
-		{"the input cannot be read", func(w *world, input string) { w.failing(input, unreadable) }, "", unreadable, false},
+		{"as submitted", func(*world, string) {}, "demo", "one", nil, true},
+		{"the input is gone", func(w *world, input string) { w.loses(input) }, "", "", nil, true},
+		{"the input cannot be read", func(w *world, input string) { w.failing(input, unreadable) }, "", "", unreadable, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -49,7 +50,7 @@ func TestQueuedRunIsReadFromItsInput(t *testing.T) {
 			}
 			want := core.Run{
 				ID: receipt.RunID, ThreadID: "t1", Dispatch: receipt.DispatchID, AgentID: tt.agent,
-				Status: core.RunCreated, CreatedAt: got.CreatedAt,
+				Status: core.RunCreated, CreatedAt: got.CreatedAt, Asked: tt.asked,
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("run (-want +got):\n%s", diff)

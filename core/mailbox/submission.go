@@ -135,6 +135,9 @@ type Parent struct {
 	// the child run, and gets a [core.ChildEnd] as its decision. thread.NoCall: no call waits,
 	// and the run reads of the end as internal input.
 	Call uint8
+	// ToolCall is the id of the call that started the child, as the model named it. It is
+	// shown to clients only.
+	ToolCall string
 }
 
 // check validates a parent; nil is valid. mode is the submission's: a child run is queued,

@@ -80,15 +80,20 @@ func (u *submission) continueRun(ctx context.Context, head thread.Head, run core
 		return Receipt{}, err
 	}
 	receipt = u.receipt()
-	_, result, err := u.write(ctx, head, thread.Queued{
+	before, err := u.s.reads.listing(ctx, u.in.Thread, run)
+	if err != nil {
+		return Receipt{}, err
+	}
+	in := thread.Queued{
 		Run: u.ids.run, Dispatch: u.ids.dispatch, AgentID: record.AgentID, Origin: record.Origin, Request: record.Request, Frontend: record.Frontend,
 		Resolution: record.Resolution, TakesUp: run,
-	}, func(next thread.Head) ([]store.Record, error) {
+	}
+	_, result, err := u.write(ctx, head, in, func(next thread.Head) ([]store.Record, error) {
 		// Others have written since the look: the continuation would start after them.
 		if next.Seq != head.Seq {
 			return nil, errGoneOn
 		}
-		return u.listings(next)
+		return u.listingsOf(next, &in, before.Asked)
 	})
 	receipt.Duplicate = result.Duplicate
 	return receipt, err

@@ -86,6 +86,8 @@ type Lister interface {
 	// UpdateThread changes the description of a thread.
 	UpdateThread(ctx context.Context, id core.Identity, thread string, c host.ThreadChange) (host.Thread, error)
 	Runs(ctx context.Context, id core.Identity, q host.RunQuery) (host.Page[core.Run], error)
+	// DescribeRun is ReadRun with the start of the run's input and the title of its thread.
+	DescribeRun(ctx context.Context, id core.Identity, run core.ID) (core.Run, error)
 }
 
 // Viewer shows the contents of a thread's log.

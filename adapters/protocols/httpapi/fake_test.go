@@ -127,6 +127,10 @@ func (f *fake) ReadRun(_ context.Context, id core.Identity, run core.ID) (core.R
 	return f.run(id)
 }
 
+func (f *fake) DescribeRun(ctx context.Context, id core.Identity, run core.ID) (core.Run, error) {
+	return f.ReadRun(ctx, id, run)
+}
+
 func (f *fake) Approvals(_ context.Context, id core.Identity, q host.ApprovalQuery) (host.Page[host.Approval], error) {
 	f.called("Approvals")
 	if f.approvals == nil {

@@ -92,7 +92,10 @@ func forbidden(s *jsonschema.Schema) (all []string) {
 		all = append(all, strconv.FormatFloat(*s.Maximum+1, 'f', 0, 64))
 	}
 	if s.Minimum != nil {
-		all = append(all, strconv.FormatFloat(*s.Minimum-1, 'f', 0, 64), "1.5", `"one"`)
+		all = append(all, strconv.FormatFloat(*s.Minimum-1, 'f', 0, 64), `"one"`)
+		if s.Type == "integer" {
+			all = append(all, "1.5")
+		}
 	}
 	if len(s.Enum) > 0 {
 		all = append(all, `"zz"`)

@@ -90,7 +90,7 @@ func summariesSayWhatTheLastRunCameTo(t *testing.T) {
 		`"metadata":{"a":{"b":[1,2.50]},"z":1},"last_run":null}],"has_more":false,"next_cursor":null,"limit":50}`, settled(r.get("/v1/threads/summaries")))
 	r.says("t1", "hello")
 	r.want("behind its first run", `{"threads":[{"thread_id":"t1","title":"Trip","agent_id":"demo","active_run":null,"queued":0,"messages":2,"created_at":946684800000,"last_activity":946684800001,`+
-		`"metadata":{"a":{"b":[1,2.50]},"z":1},"asked":"hello","excerpt":"You said: hello","last_run":{"run_id":"ID","agent_id":"demo","status":"done","termination":{"type":"natural_end"},"steps":1,`+
+		`"metadata":{"a":{"b":[1,2.50]},"z":1},"first_asked":"hello","asked":"hello","excerpt":"You said: hello","last_run":{"run_id":"ID","agent_id":"demo","status":"done","termination":{"type":"natural_end"},"steps":1,`+
 		`"usage":{"input":1,"output":3}}}],"has_more":false,"next_cursor":null,"limit":50}`, settled(r.get("/v1/threads/summaries")))
 	r.says("t1", "fail")
 	r.want("behind one that failed", []string{"error"}, names(r.get("/v1/threads/summaries"), "type"))
@@ -195,7 +195,7 @@ func childThreadsAreListedApart(t *testing.T) {
 	children := r.get("/v1/threads?parent=t1")
 	r.want("children", []string{"c1"}, names(children, "thread_id"))
 	r.want("whose", []string{"t1"}, names(children, "parent_thread_id"))
-	r.want("runs", []string{"c1", "t1"}, names(r.get("/v1/runs"), "thread_id"))
+	r.want("runs, one with its parent", []string{"c1", "t1", "t1"}, names(r.get("/v1/runs"), "thread_id"))
 	if rec := do(r, "GET", "/v1/threads?parent=t1", "", "User", "bob"); rec.Code != 404 || strings.TrimSpace(rec.Body.String()) != `{"error":"thread t1 not found","code":"not_found"}` {
 		t.Errorf("for another user: status %d, %s", rec.Code, rec.Body)
 	}
@@ -290,7 +290,7 @@ func TestBadListQueries(t *testing.T) {
 		"/v1/runs?termination=suspended":            `termination \"suspended\" is unknown, allowed are natural_end, behavior_requested, stopped, cancelled, blocked, superseded, error`,
 		"/v1/runs?thread=a%20b":                     `thread \"a b\" has the character ' ', allowed are A-Z a-z 0-9 . _ : -`,
 		"/v1/runs?cursor=cnVuczox":                  `cursor \"1\" is not one that this list gave`, // runs:1, which the host refuses
-		"/v1/threads/t1/runs?thread=t1":             `query has the unknown parameter \"thread\", allowed are limit, cursor, status, agent, termination`,
+		"/v1/threads/t1/runs?thread=t1":             `query has the unknown parameter \"thread\", allowed are limit, cursor, status, agent, termination, q, since, until, origin, parent, min_ms, min_cost`,
 		"/v1/threads/t1/runs/latest?limit=1":        `query has the unknown parameter \"limit\", none is allowed`,
 	} {
 		check(t, do(h, "GET", path, ""), 400, `{"error":"`+want+`","code":"invalid"}`)

@@ -46,13 +46,13 @@ func listRoutes() []route {
 		},
 		{
 			Method: "GET", Path: "/v1/runs", Name: "getRuns", serve: (*api).getRuns,
-			Text:  "List the runs of your threads and of threads without an owner, newest submission first. The list includes runs of child threads. A filtered page may have fewer runs than its limit, or none, while `has_more` is true.",
-			Takes: []any{paged{}, ofRuns{}, ofOneThread{}}, Answers: []answer{{Status: 200, Body: runList{}}}, Refuses: absent,
+			Text:  "List the runs of your threads and of threads without an owner, newest submission first. The list includes runs of child threads. Each run has the start of its input, the title of its thread and its cost. A filtered page may have fewer runs than its limit, or none, while `has_more` is true.",
+			Takes: []any{paged{}, ofRuns{}, ofRunFilters{}, ofOneThread{}}, Answers: []answer{{Status: 200, Body: runList{}}}, Refuses: absent,
 		},
 		{
 			Method: "GET", Path: "/v1/threads/{thread}/runs", Name: "getThreadRuns", serve: (*api).getThreadRuns,
 			Text:  "List the runs of a thread, newest submission first.",
-			Takes: []any{ofThread{}, paged{}, ofRuns{}}, Answers: []answer{{Status: 200, Body: runList{}}}, Refuses: absent,
+			Takes: []any{ofThread{}, paged{}, ofRuns{}, ofRunFilters{}}, Answers: []answer{{Status: 200, Body: runList{}}}, Refuses: absent,
 		},
 		{
 			Method: "GET", Path: "/v1/threads/{thread}/runs/latest", Name: "getLatestRun", serve: (*api).latestRun,

@@ -1,7 +1,10 @@
 package httpapi
 
 import (
+	"fmt"
 	"net/http"
+	"net/url"
+	"strconv"
 
 	"github.com/reveille-run/reveille/adapters/internal/protocol"
 	"github.com/reveille-run/reveille/core"
@@ -73,12 +76,14 @@ func (a *api) latestRun(w http.ResponseWriter, r *http.Request, id core.Identity
 
 // runQuery reads the filters of a list of runs; more is what else the route takes.
 func runQuery(raw string, more ...string) (q host.RunQuery, err error) {
-	limit, cursor, values, err := filteredQuery(raw, append([]string{"status", "agent", "termination"}, more...)...)
+	filters := []string{"status", "agent", "termination", "q", "since", "until", "origin", "parent", "min_ms", "min_cost"}
+	limit, cursor, values, err := filteredQuery(raw, append(filters, more...)...)
 	if err != nil {
 		return q, err
 	}
 	q = host.RunQuery{
 		Limit: limit, Status: core.RunStatus(values.Get("status")), Agent: values.Get("agent"), Termination: core.TerminationType(values.Get("termination")),
+		Text: values.Get("q"),
 	}
 	if values.Has("thread") {
 		q.Thread = values.Get("thread")
@@ -86,6 +91,57 @@ func runQuery(raw string, more ...string) (q host.RunQuery, err error) {
 			return q, err
 		}
 	}
+	for name, to := range map[string]*int64{"since": &q.Since, "until": &q.Until, "min_ms": &q.MinMillis} {
+		if *to, err = millis(values, name); err != nil {
+			return q, err
+		}
+	}
+	if err := origin(values, &q); err != nil {
+		return q, err
+	}
+	if values.Has("parent") {
+		if q.Parent, err = core.ParseID(values.Get("parent")); err != nil {
+			return q, fmt.Errorf("parent: %w", err)
+		}
+	}
+	if cost := values.Get("min_cost"); values.Has("min_cost") {
+		if err := q.MinCost.UnmarshalJSON([]byte(cost)); err != nil || cost == "null" {
+			return q, core.Errorf(core.CodeInvalid, "min_cost %q is not an amount of dollars: want digits, at most nine after a point, such as 0.25", core.Excerpt(cost))
+		}
+	}
 	q.After, err = placeOf(runsCursor, cursor)
 	return q, err
+}
+
+// origin reads whose runs are asked for.
+func origin(values url.Values, q *host.RunQuery) error {
+	if !values.Has("origin") {
+		return nil
+	}
+	var one core.Origin
+	switch given := values.Get("origin"); given {
+	case "user":
+		one = core.OriginUser
+	case "internal":
+		one = core.OriginInternal
+	default:
+		return core.Errorf(core.CodeInvalid, "origin %q is unknown, allowed are user and internal", core.Excerpt(given))
+	}
+	q.Origin = &one
+	return nil
+}
+
+// maxMillis is the largest time and duration: what a JavaScript number holds exactly.
+const maxMillis = 1<<53 - 1
+
+// millis reads a time or a duration in milliseconds; 0 without one.
+func millis(values url.Values, name string) (int64, error) {
+	if !values.Has(name) {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(values.Get(name), 10, 64)
+	if err != nil || n < 0 || n > maxMillis {
+		return 0, core.Errorf(core.CodeInvalid, "%s %q is not a number of milliseconds: want 0 to %d", name, core.Excerpt(values.Get(name)), int64(maxMillis))
+	}
+	return n, nil
 }

@@ -46,7 +46,7 @@ func (a *api) getRun(w http.ResponseWriter, r *http.Request, id core.Identity) e
 	if err != nil {
 		return err
 	}
-	record, err := a.Host.ReadRun(r.Context(), id, runID)
+	record, err := a.Host.DescribeRun(r.Context(), id, runID)
 	if err != nil {
 		return protocol.Hide(err, "run", runID.String())
 	}

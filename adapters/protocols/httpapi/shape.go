@@ -64,7 +64,7 @@ type ofMessages struct {
 }
 
 type ofThreads struct {
-	Text   string     `in:"query" json:"q,omitempty" schema:"maxLength=200"` // text in the title, in the start of the last input, or in the id; case does not matter
+	Text   string     `in:"query" json:"q,omitempty" schema:"maxLength=200"` // text in the title, in the start of the first or the last input, or in the id; case does not matter
 	Agent  string     `in:"query" json:"agent,omitempty"`                    // only threads whose last run used this agent
 	Parent chosenName `in:"query" json:"parent,omitempty"`                   // only child threads of this thread; by default child threads are omitted
 }
@@ -73,6 +73,16 @@ type ofRuns struct {
 	Status      core.RunStatus       `in:"query" json:"status,omitempty"`                                                                                              // only runs with this status
 	Agent       string               `in:"query" json:"agent,omitempty"`                                                                                               // only runs of this agent
 	Termination core.TerminationType `in:"query" json:"termination,omitempty" schema:"enum=natural_end|behavior_requested|stopped|cancelled|blocked|superseded|error"` // only finished runs with this termination
+}
+
+type ofRunFilters struct {
+	Text      string   `in:"query" json:"q,omitempty" schema:"maxLength=200"`                   // text in the start of the input, in the title of the thread, or in the id of the run or the thread; case does not matter
+	Since     int64    `in:"query" json:"since,omitempty" schema:"min=0,max=9007199254740991"`  // only runs submitted at this time or later, in Unix milliseconds
+	Until     int64    `in:"query" json:"until,omitempty" schema:"min=0,max=9007199254740991"`  // only runs submitted before this time, in Unix milliseconds
+	Origin    string   `in:"query" json:"origin,omitempty" schema:"enum=user|internal"`         // user: only runs of clients. internal: only runs of the deployment itself, such as child runs
+	Parent    core.ID  `in:"query" json:"parent,omitzero"`                                      // only runs that this run has started
+	MinMillis int64    `in:"query" json:"min_ms,omitempty" schema:"min=0,max=9007199254740991"` // only runs that took so long from their start to their end or to now, in milliseconds, waits included
+	MinCost   core.USD `in:"query" json:"min_cost,omitzero" schema:"min=0"`                     // only runs with at least this cost_usd, in dollars
 }
 
 type ofOneThread struct {

@@ -29,9 +29,10 @@ type threadInfo struct {
 // threadSummary is a thread in a list of summaries.
 type threadSummary struct {
 	threadInfo
-	Asked   string        `json:"asked,omitempty"`   // start of the last run's input, or of the first input; at most 200 characters
-	Excerpt string        `json:"excerpt,omitempty"` // start of the last run's response; at most 200 characters
-	LastRun *core.LastRun `json:"last_run"`          // null: no run has ended or waits
+	FirstAsked string        `json:"first_asked,omitempty"` // start of the first input, at most 200 bytes
+	Asked      string        `json:"asked,omitempty"`       // start of the last run's input, or of the first input; at most 200 characters
+	Excerpt    string        `json:"excerpt,omitempty"`     // start of the last run's response; at most 200 characters
+	LastRun    *core.LastRun `json:"last_run"`              // null: no run has ended or waits
 }
 
 type activeRun struct {
@@ -89,7 +90,7 @@ func (a *api) getSummaries(w http.ResponseWriter, r *http.Request, id core.Ident
 	}
 	list := threadSummaries{Threads: []threadSummary{}, HasMore: got.Next != "", Limit: limit, NextCursor: cursorOf(threadsCursor, got.Next)}
 	for _, t := range got.Items {
-		list.Threads = append(list.Threads, threadSummary{threadInfo: infoOf(t), Asked: t.Asked, Excerpt: t.Excerpt, LastRun: t.Last})
+		list.Threads = append(list.Threads, threadSummary{threadInfo: infoOf(t), FirstAsked: t.FirstAsked, Asked: t.Asked, Excerpt: t.Excerpt, LastRun: t.Last})
 	}
 	protocol.JSON(w, http.StatusOK, list)
 	return nil

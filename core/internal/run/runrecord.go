@@ -98,13 +98,14 @@ func (p *runPart) record(next thread.Head, result thread.Result) *thread.RunReco
 	}{record: *p.before}
 	r := &made.record
 	r.Steps, r.Usage, r.Spend = p.totals.Steps, p.totals.Usage, p.totals.Spend
-	r.Status, r.InRound = core.RunRunning, false // left by a refused end
+	r.Status, r.InRound, r.Models = core.RunRunning, false, nil // left by a refused end
 	switch result.Outcome {
 	case thread.Wait:
 		r.Status = core.RunWaiting
 	case thread.Close:
 		made.ending, r.Ending = thread.Ending{Version: next.Closing, Termination: *p.end}, &made.ending
 		r.Response = p.response() // the run reads as done from this head on
+		r.SetModels(p.totals.Metered)
 	case thread.Done:
 		made.ending, r.Ending = thread.Ending{Version: next.Closing, Termination: *p.end}, &made.ending
 		p.finish(r)
@@ -118,6 +119,7 @@ func (p *runPart) record(next thread.Head, result thread.Result) *thread.RunReco
 func (p *runPart) finish(r *thread.RunRecord) {
 	r.Status, r.Termination, r.FinishedAt = core.RunDone, p.end, p.at
 	r.Response = p.response()
+	r.SetModels(p.totals.Metered)
 }
 
 // response is the text of the run's last turn. For an answer of a form it is that
@@ -147,7 +149,7 @@ func (p *runPart) stored(whole *thread.RunRecord, closing uint64) *thread.RunRec
 		record.Response = cutText(record.Response)
 	}
 	if p.form >= thread.FormLeast {
-		record.Bases, record.Unknown = nil, nil
+		record.Bases, record.Models, record.Unknown = nil, nil, nil
 		record.Ending.Termination.Detail = cutText(p.end.Detail)
 		if record.Termination != nil {
 			end := record.Ending.Termination

@@ -80,6 +80,36 @@ func (m *Metered) Since(before *Metered) Metered {
 	return n
 }
 
+// SetModels notes the models of a run that has ended: only what its price depends on. The
+// usage of a single model is the run's, and is not stored twice.
+func (r *RunRecord) SetModels(used *Metered) {
+	r.Models = nil
+	if used == nil || len(used.Models) == 0 {
+		return
+	}
+	r.Models = make([]core.ModelUse, len(used.Models))
+	for i, m := range used.Models {
+		r.Models[i] = core.ModelUse{Provider: m.Provider, Model: m.Model, Usage: m.Usage}
+	}
+	if len(r.Models) == 1 && r.Models[0].Usage == r.Usage {
+		r.Models[0].Usage = core.Usage{}
+	}
+}
+
+// UsedModels returns the models that a run has used, as far as its record knows: until its
+// end, or until it last waited.
+func (r *RunRecord) UsedModels() []core.ModelUse {
+	if n := len(r.Bases); len(r.Models) == 0 && n > 0 && r.Bases[n-1].Used != nil {
+		return r.Bases[n-1].Used.Models
+	}
+	if len(r.Models) == 1 && r.Models[0].Usage == (core.Usage{}) {
+		one := r.Models[0]
+		one.Usage = r.Usage
+		return []core.ModelUse{one}
+	}
+	return r.Models
+}
+
 func (m *Metered) copied() *Metered {
 	if m == nil {
 		return &Metered{}

@@ -1,12 +1,15 @@
 package thread_test
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/wire"
 )
 
 // use is a model's use, all of whose figures differ.
@@ -119,5 +122,66 @@ func TestWhatWasSpentIsNeverLessThanNothing(t *testing.T) {
 	}
 	if got := a.Plus(b).Plus(minus); got != (core.Spent{}) {
 		t.Errorf("less than that is %+v", got)
+	}
+}
+
+// The record of a run that has ended has its models, and what only its price depends on.
+func TestTheModelsOfARun(t *testing.T) {
+	used := core.Usage{Input: 3, Output: 1}
+	one, other := core.ModelUse{Provider: "p", Model: "a", Usage: used, Inferences: 2, Millis: 9}, core.ModelUse{Model: "b", Usage: core.Usage{Input: 1}}
+	for name, test := range map[string]struct {
+		used   *thread.Metered
+		stored string
+		want   []core.ModelUse
+	}{
+		"not metered":    {nil, "", nil},
+		"none":           {&thread.Metered{Tools: 1}, "", nil},
+		"one":            {&thread.Metered{Models: []core.ModelUse{one}}, `[{"provider":"p","model":"a"}]`, []core.ModelUse{{Provider: "p", Model: "a", Usage: used}}},
+		"one of another": {&thread.Metered{Models: []core.ModelUse{other}}, `[{"model":"b","usage":{"input":1}}]`, []core.ModelUse{other}},
+		"two": {&thread.Metered{Models: []core.ModelUse{one, other}}, `[{"provider":"p","model":"a","usage":{"input":3,"output":1}},{"model":"b","usage":{"input":1}}]`,
+			[]core.ModelUse{{Provider: "p", Model: "a", Usage: used}, other}},
+	} {
+		r := thread.RunRecord{Run: core.Run{Usage: used}, Models: []core.ModelUse{{Model: "left by a refused end"}}}
+		r.SetModels(test.used)
+		stored := ""
+		if b, err := json.Marshal(r.Models); err != nil || r.Models != nil {
+			stored = string(b)
+		}
+		if diff := cmp.Diff(test.stored, stored); diff != "" {
+			t.Errorf("%s is stored (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(test.want, r.UsedModels()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	waits := thread.RunRecord{Bases: []thread.Base{{Version: 1}, {Version: 4, Used: &thread.Metered{Models: []core.ModelUse{one}}}}}
+	if diff := cmp.Diff([]core.ModelUse{one}, waits.UsedModels()); diff != "" {
+		t.Errorf("of a run that waits (-want +got):\n%s", diff)
+	}
+	if got := (&thread.RunRecord{Bases: []thread.Base{{Version: 1}}}).UsedModels(); got != nil {
+		t.Errorf("of a run that waits before its first call: %v", got)
+	}
+}
+
+// What a listing of a run has of its input takes 200 bytes of JSON at most.
+func TestTheStartOfAnInput(t *testing.T) {
+	for name, test := range map[string]struct{ text, want string }{
+		"nothing":           {"", ""},
+		"200 bytes":         {strings.Repeat("x", 200), strings.Repeat("x", 200)},
+		"one byte more":     {strings.Repeat("x", 201), strings.Repeat("x", 197) + "…"},
+		"quotes":            {strings.Repeat(`"`, 100), strings.Repeat(`"`, 100)},
+		"one quote more":    {strings.Repeat(`"`, 101), strings.Repeat(`"`, 98) + "…"},
+		"accents":           {strings.Repeat("é", 100), strings.Repeat("é", 100)},
+		"one accent more":   {strings.Repeat("é", 101), strings.Repeat("é", 98) + "…"},
+		"controls":          {strings.Repeat("\x01", 34), strings.Repeat("\x01", 32) + "…"},
+		"what is not UTF-8": {"a\xffb", "a\xffb"},
+	} {
+		got := thread.Short(test.text)
+		if got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+		if b, err := wire.JSON(got); err != nil || len(b) > 202 {
+			t.Errorf("%s takes %d bytes, %v", name, len(b), err)
+		}
 	}
 }

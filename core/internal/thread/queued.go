@@ -3,6 +3,7 @@ package thread
 import (
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/reveille-run/reveille/core"
 )
@@ -42,6 +43,9 @@ type Parent struct {
 	Thread string  `json:"thread"`
 	Run    core.ID `json:"run"`
 	Call   uint8   `json:"call"` // or NoCall
+	// ToolCall is the id of the call that started the child, as the model named it; empty:
+	// not known.
+	ToolCall string `json:"tool_call,omitempty"`
 }
 
 // NoCall is the call of a Parent that waits with none: it reads of the child's end as
@@ -71,6 +75,9 @@ type RunRecord struct {
 	// that a write of the record knew: the head decides which of them is the run's.
 	// An orphan of a refused wait has the valid one, too.
 	Bases []Base `json:"bases,omitempty"`
+	// Models are the models of a run that has ended, each with its part of Usage: see
+	// [RunRecord.SetModels]. nil: the run has used none, or its usage is not metered.
+	Models []core.ModelUse `json:"models,omitempty"`
 	// Trace names the trace of the run, and Sampled is whether it is collected; none in
 	// records of this program, which keeps what others wrote.
 	Trace   TraceID `json:"trace_id,omitzero"`
@@ -147,11 +154,16 @@ type Listing struct {
 
 	AgentID string `json:"agent_id,omitempty"` // of the run, or the thread's last one that has ended, waits, or made the thread
 	Parent  string `json:"parent,omitempty"`   // the thread whose call has started the run
+	// Origin is that of a run's input. A listing without Asked may be of a program that did
+	// not store it.
+	Origin core.Origin `json:"origin,omitempty"`
 	// In a thread's: its last run that has ended or waits, and the start of its
 	// answer.
 	Last    *core.LastRun `json:"last,omitempty"`
 	Excerpt string        `json:"excerpt,omitempty"`
-	Asked   string        `json:"asked,omitempty"` // of a thread: how the input of Last begins, or that which made the thread
+	// Asked is how an input begins: of a run its own, in at most MaxAsked bytes; of a
+	// thread that of Last, or the one that made the thread.
+	Asked string `json:"asked,omitempty"`
 }
 
 // MaxExcerpt is how many characters of a text a listing has.
@@ -183,6 +195,36 @@ func Asked(messages []core.Message, run core.ID) string {
 		}
 	}
 	return ""
+}
+
+// MaxAsked is the size of a run's Asked in its listing, in bytes of JSON without the quotes.
+const MaxAsked = 200
+
+// Short is the start of an excerpt, in at most MaxAsked bytes of JSON: what every listing of
+// a run may grow by.
+func Short(excerpt string) string {
+	const end = "…"
+	size, cut := 0, 0
+	for i, r := range excerpt {
+		if size <= MaxAsked-len(end) {
+			cut = i
+		}
+		if size += encodedSize(r); size > MaxAsked {
+			return excerpt[:cut] + end
+		}
+	}
+	return excerpt
+}
+
+// encodedSize is the size of a character in JSON, at most.
+func encodedSize(r rune) int {
+	switch {
+	case r == '"', r == '\\':
+		return 2
+	case r < ' ', r == '\u2028', r == '\u2029', r == utf8.RuneError: // escaped by their number
+		return 6
+	}
+	return utf8.RuneLen(r)
 }
 
 // About is the payload of T#: the data of a thread itself. No run looks at it.

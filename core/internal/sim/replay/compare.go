@@ -126,7 +126,7 @@ func unmetered(t thread.Totals) thread.Totals {
 
 // runOf is what is compared of a run's record.
 func runOf(r thread.RunRecord) thread.RunRecord {
-	r.Ending, r.Unknown, r.Bases = nil, nil, nil
+	r.Ending, r.Unknown, r.Bases, r.Models = nil, nil, nil, nil
 	return r
 }
 

@@ -34,6 +34,8 @@ func written(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "string", Format: "uuid"}
 	case reflect.TypeFor[core.USD]():
 		return &jsonschema.Schema{Type: "number"}
+	case reflect.TypeFor[core.Cost]():
+		return &jsonschema.Schema{Types: []string{"number", "null"}}
 	case reflect.TypeFor[core.Millis]():
 		return &jsonschema.Schema{Type: "string", Format: "date-time"}
 	case reflect.TypeFor[json.RawMessage]():
