@@ -6,16 +6,13 @@ export function duration(ms: number): string {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
   if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
   const s = Math.round(ms / 1000);
-  if (s < 3600) return `${Math.floor(s / 60)} min ${s % 60} s`;
+  if (s < 3600) return `${Math.floor(s / 60)} min${s % 60 ? ` ${s % 60} s` : ''}`;
   if (s < 86_400) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
   return `${Math.floor(s / 86_400)} d ${Math.floor((s % 86_400) / 3600)} h`;
 }
 
 // took is a time span beside others: < 1 ms, 12 ms, 0.4 s, 31.8 s, 5 min 40 s.
 export const took = (ms: number) => (ms < 1 ? '< 1 ms' : ms >= 100 && ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : duration(ms));
-
-// money is an amount of dollars.
-export const money = (usd: number) => `$${usd.toFixed(usd >= 1 ? 2 : 4)}`;
 
 // ago is how long something is past.
 export function ago(ms: number, now: number): string {
@@ -42,3 +39,15 @@ export function tokens(u: Usage | undefined): string {
 
 // short is an id as a label.
 export const short = (id: string) => (id.length > 12 ? `…${id.slice(-8)}` : id);
+
+// money is an amount of dollars: $0.0312, $4.12, $1,204.
+export function money(usd: number): string {
+  const digits = usd === 0 || usd >= 1 ? 2 : usd >= 0.001 ? 4 : 6;
+  return `$${usd.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: digits })}`;
+}
+
+// amount is a large number in few digits: 812, 9,204, 82.3 k, 1.06 M.
+export function amount(n: number): string {
+  if (n < 10_000) return n.toLocaleString();
+  return n < 1_000_000 ? `${(n / 1000).toFixed(n < 100_000 ? 1 : 0)} k` : `${(n / 1_000_000).toFixed(2)} M`;
+}

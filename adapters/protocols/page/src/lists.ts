@@ -3,6 +3,7 @@
 import { signal, type Signal } from '@preact/signals';
 import { Refused, Unreachable, get, locked, offered, query, segment } from './api';
 import { hear } from './tabs';
+import { route } from './route';
 import type { Answer, Approval, Run, Schema, Termination, Usage } from './types';
 
 export interface ThreadSummary {
@@ -58,7 +59,14 @@ export class List<T> {
 
   constructor(private readonly path: () => string | undefined, private readonly key: string) {}
 
-  // reset begins anew, such as for another filter.
+  // clear forgets what was read, such as for another filter.
+  clear(): void {
+    this.pages = 1;
+    this.turn++;
+    this.items.value = undefined;
+  }
+
+  // reset reads the first page again.
   reset(): Promise<void> {
     this.pages = 1;
     return this.read();
@@ -103,12 +111,70 @@ export class List<T> {
 export const threadSearch = signal('');
 export const threads = new List<ThreadSummary>(() => `v1/threads/summaries${query({ limit: 50, q: threadSearch.value })}`, 'threads');
 
-export const runFilter = signal({ status: '', agent: '' });
+// spans are the times that lists of the past go back, in milliseconds.
+export const spans = { '1h': 3_600_000, '24h': 86_400_000, '7d': 7 * 86_400_000, '30d': 30 * 86_400_000 } as const;
+
+// summed says that the host sums runs up and takes times and words to look for.
+export const summed = false;
+
+// reach is how far back a list goes; 0 is to its beginning. Without a choice it is a day.
+export const reach = (since: string) => (since === 'all' ? 0 : spans[since as keyof typeof spans] ?? spans['24h']);
+
 export const runs = new List<Run>(() => {
-  const { status, agent } = runFilter.value;
-  const failed = status === 'failed';
-  return `v1/runs${query({ limit: 50, status: failed ? '' : status, termination: failed ? 'error' : '', agent })}`;
+  const { status, agent, search, since, origin, parent, over, cost } = route.value;
+  const ended = { failed: 'error', cancelled: 'cancelled' }[status];
+  const span = parent ? 0 : reach(since);
+  return `v1/runs${query({
+    limit: 50, status: ended ? '' : status, termination: ended, agent, q: search, since: summed && span ? Date.now() - span : '', origin, parent, min_ms: over, min_cost: cost,
+  })}`;
 }, 'runs');
+
+// An Hour is what runs came to in an hour that began at a time.
+export interface Hour {
+  at: number;
+  runs: number;
+  input: number;
+  output: number;
+  cost_usd?: number | null; // null: the price of a model is unknown
+}
+
+export interface Summary {
+  from: number;
+  to: number;
+  hours: Hour[];
+  totals: { runs: number; input: number; output: number; cache_read?: number; cost_usd?: number | null };
+}
+
+// Part is a value that is read as a whole, such as a report. It is absent while nothing was
+// read, and where the host does not offer it.
+export class Part<T> {
+  readonly value = signal<T | undefined>(undefined);
+  readonly problem = signal<unknown>(undefined);
+  readonly missing = signal(false);
+  private turn = 0;
+
+  constructor(private readonly path: () => string) {}
+
+  async read(): Promise<void> {
+    const turn = ++this.turn;
+    try {
+      const got = await offered<T>(this.path());
+      if (turn !== this.turn) return;
+      this.missing.value = got === undefined;
+      this.value.value = got;
+      this.problem.value = undefined;
+    } catch (e) {
+      if (turn === this.turn && !(e instanceof Unreachable)) this.problem.value = e;
+    }
+  }
+}
+
+export const summary = new Part<Summary>(() => {
+  const { since, agent } = route.value;
+  return `v1/runs/summary${query({ since: Date.now() - (reach(since) || spans['30d']), agent })}`;
+});
+
+export const capabilities = new Part<{ models?: string[]; providers?: string[]; answers?: Answer[] }>(() => 'v1/capabilities');
 
 export const approvals = new List<Approval>(() => 'v1/approvals?limit=100', 'approvals');
 
@@ -118,26 +184,29 @@ export const agents: Signal<Agent[] | undefined> = signal(undefined);
 export async function loadAgents(): Promise<void> {
   try {
     agents.value = (await offered<{ agents: Agent[] }>('v1/agents'))?.agents ?? [];
-  } catch {
-    agents.value ??= [];
+  } catch (e) {
+    if (e instanceof Unreachable) setTimeout(() => void loadAgents(), interval);
+    else agents.value ??= [];
   }
 }
 
 const details = new Map<string, Signal<AgentDetail | Refused | undefined>>();
 
-// detail is an agent with its tools.
+// detail is an agent with its tools. It is read again while the host does not respond.
 export function detail(id: string): Signal<AgentDetail | Refused | undefined> {
   let d = details.get(id);
   if (!d) {
     const made = signal<AgentDetail | Refused | undefined>(undefined);
     details.set(id, (d = made));
-    get<AgentDetail>(`v1/agents/${segment(id)}`).then((a) => (made.value = a), (e) => (made.value = e));
+    const read = (): unknown =>
+      get<AgentDetail>(`v1/agents/${segment(id)}`).then((a) => (made.value = a), (e) => (e instanceof Unreachable ? setTimeout(read, interval) : (made.value = e)));
+    read();
   }
   return d;
 }
 
 // poll reads lists as long as somebody looks. It returns how to end that.
-export function poll(...lists: List<never>[] | List<any>[]): () => void {
+export function poll(...lists: { read(): Promise<void> }[]): () => void {
   const look = () => {
     if (!document.hidden && !locked.value) for (const l of lists) void l.read();
   };

@@ -7,6 +7,7 @@ import { locked, newID } from './api';
 import { Chat } from './chat';
 import { Conversation } from './conversation';
 import { Details, RunBar } from './details';
+import { follow, recordOf } from './follow';
 import { Head } from './head';
 import { coded } from './hidden';
 import { Icon, Status } from './icons';
@@ -47,7 +48,6 @@ function Page() {
     if (active && route.value.view === 'thread' && !route.value.thread) go({ thread: conversation.id });
     void threads.read();
   }, [active]);
-  useEffect(closeDrawers, [view, thread]);
   const Other = view === 'thread' || view === 'run' ? undefined : views[view];
   return (
     <>
@@ -86,6 +86,9 @@ function ThreadView({ conversation }: { conversation: Conversation }) {
   const name = coded(threadName(conversation), true);
   const shown = tight.value ? open.value === 'details' : showDetails.value;
   document.title = `${name} · Reveille`;
+  useEffect(() => {
+    if (run) void follow(recordOf(run)); // the bar shows it also where no pane does
+  }, [run]);
   useEffect(() => {
     if (given || step || call || tab) revealDetails(); // the address names something of the run
   }, [thread, chosen.value]);

@@ -1,6 +1,7 @@
 // Which view an address shows. All of it is after the #, so that the host needs no
 // rewriting and every selection is a link.
 import { computed, signal } from '@preact/signals';
+import { closeDrawers } from './layout';
 
 const plain = ['waiting', 'models', 'usage'] as const;
 
@@ -33,6 +34,7 @@ const hash = signal(location.hash);
 export const chosen = signal(0);
 
 addEventListener('hashchange', () => {
+  if (hash.value !== location.hash) closeDrawers(); // a link was followed, or Back
   hash.value = location.hash;
   chosen.value++;
 });
@@ -108,6 +110,7 @@ export const route = computed(() => parse(hash.value));
 // once: what is typed next belongs to it.
 export function go(r: Partial<Route>, replace = false): void {
   const to = address(r);
+  if (!replace) closeDrawers();
   if (replace) history.replaceState(null, '', to);
   else location.hash = to;
   hash.value = location.hash;

@@ -82,8 +82,8 @@ const local = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(location.hostname)
 function Foot() {
   return (
     <div class="foot">
-      <a class="more-views" href={address({ view: 'models' })} onClick={closeDrawers}>Models</a>
-      <a class="more-views" href={address({ view: 'usage' })} onClick={closeDrawers}>Usage</a>
+      <a class="more-views" href={address({ view: 'models' })}>Models</a>
+      <a class="more-views" href={address({ view: 'usage' })}>Usage</a>
       {reached.value ? <span class="status done"><Icon name="check" />{local ? 'local host' : 'connected'}</span> : <span class="status failed"><Icon name="cross" />no host</span>}
       <span class="segments" role="group" aria-label="Colors">
         {(['light', 'dark'] as Theme[]).map((t) => (
@@ -145,7 +145,7 @@ function ThreadRow({ thread }: { thread: ThreadSummary }) {
   const failed = state === 'error';
   return (
     <li class={here ? 'selected' : ''}>
-      <a href={address({ thread: thread.thread_id })} class="row-link" aria-current={here ? 'page' : undefined} data-row onClick={closeDrawers}>
+      <a href={address({ thread: thread.thread_id })} class="row-link" aria-current={here ? 'page' : undefined} data-row>
         {state === 'waiting' ? <Asks thread={thread.thread_id} /> : state !== '' && state !== 'natural_end' && <Status name={state} quiet />}
         <span class="cut grow" dir="auto">{name}</span>
         <span class="meta">{failed && 'failed, '}{ago(thread.last_activity, Date.now())}</span>

@@ -26,7 +26,7 @@ export const keyboard = (on) => ({
     await key('g', 'w');
     await page.getByRole('heading', { name: 'Waiting', level: 1, exact: true }).waitFor();
     await key('g', 'a');
-    await page.getByRole('heading', { name: 'Agents', level: 1, exact: true }).waitFor();
+    await page.getByRole('heading', { name: 'demo', level: 1, exact: true }).waitFor();
     await key('j');
     assert.match(await focused(), /clerk|demo/);
     await key('Control+k');

@@ -6,6 +6,7 @@ import { decide } from './decide.mjs';
 import { keyboard } from './keyboard.mjs';
 import { looks } from './looks.mjs';
 import { proxy } from './proxy.mjs';
+import { shell } from './shell.mjs';
 
 const [url, pictures] = process.argv.slice(2);
 mkdirSync(pictures, { recursive: true });
@@ -460,6 +461,7 @@ const scenarios = {
   }, {}, /status of 404/),
   ...decide(on),
   ...keyboard(on),
+  ...shell(on, browser, url),
   ...looks(browser, url, pictures),
 };
 
