@@ -65,7 +65,7 @@ export function EventsView({ record }: { record: RunRecord }) {
           <li key={l.number}>
             <button type="button" class="ev" aria-expanded={open === l.number} onClick={() => (setOpen(open === l.number ? undefined : l.number), l.event.step && ofStep && step && select({ step: l.event.step }))}>
               <span class="number">{l.number}</span>
-              <span class="number">{since(record, l.event)}</span>
+              <span class="number">{since(record, l)}</span>
               <code>{l.event.event_type}</code>
               <span class="cut">{l.parts > 1 ? `${l.parts} parts` : about(l.event)}</span>
             </button>
@@ -86,9 +86,9 @@ export function EventsView({ record }: { record: RunRecord }) {
 
 // since is the time from the start of the run, in seconds; what comes long after it stands
 // apart.
-function since(record: RunRecord, e: RunEvent): string {
+function since(record: RunRecord, { id, event: e }: Line): string {
   const at = e.time ? Date.parse(e.time) : 0;
-  if (!at || !record.began) return '';
+  if (!at || !record.began || (!id && e.event_type.endsWith('_snapshot'))) return ''; // a snapshot has the time of reading
   const ms = at - record.began;
   return ms < 600_000 ? (ms / 1000).toFixed(2) : `+${took(ms)}`;
 }

@@ -122,7 +122,7 @@ function Whole({ request: r }: { request: Request }) {
       {system && <Fold name="System" tokens={r.tokens?.system} open><p class="said-text" dir="auto">{system}</p></Fold>}
       {tools.length > 0 && (
         <Fold name={`Tools: ${tools.slice(0, 2).map((t) => t.name).join(', ')}${tools.length > 2 ? ` and ${tools.length - 2} more` : ''}`} tokens={r.tokens?.tools}>
-          {tools.map((t) => <div key={t.name} class="part"><h3><code>{t.name}</code></h3>{t.description && <p class="meta">{t.description}</p>}<JSONView value={t.parameters} label={`parameters of ${t.name}`} /></div>)}
+          {tools.map((t) => <div key={t.name} class="part"><p><code>{t.name}</code></p>{t.description && <p class="meta">{t.description}</p>}<JSONView value={t.parameters} label={`parameters of ${t.name}`} /></div>)}
         </Fold>
       )}
       <Omitted of={r} />
@@ -200,8 +200,8 @@ function Said({ message: m }: { message: Message }) {
   return (
     <>
       {(m.content ?? []).map((b, i) => (b.type === 'file' ? <p key={i} class="meta">{b.filename ?? 'file'} {b.media_type}</p> : <p key={i} class={`said-text${b.type === 'reasoning' ? ' meta' : ''}`} dir="auto">{b.text}</p>))}
-      {m.tool_calls?.map((c) => <div key={c.id} class="part"><h3><code>{c.name}</code></h3><JSONView value={c.arguments} label={`arguments of ${c.name}`} /></div>)}
-      {m.tool_result && <div class="part"><h3><code>{m.tool_result.name}</code></h3><JSONView value={m.tool_result.message ?? pretty(m.tool_result.data)} label={`result of ${m.tool_result.name}`} /></div>}
+      {m.tool_calls?.map((c) => <div key={c.id} class="part"><p><code>{c.name}</code></p><JSONView value={c.arguments} label={`arguments of ${c.name}`} /></div>)}
+      {m.tool_result && <div class="part"><p><code>{m.tool_result.name}</code></p><JSONView value={m.tool_result.message ?? pretty(m.tool_result.data)} label={`result of ${m.tool_result.name}`} /></div>}
     </>
   );
 }

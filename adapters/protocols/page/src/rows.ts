@@ -174,7 +174,7 @@ function callRows(r: RunRecord, s: TimedStep, c: TimedCall, last: number, o: Opt
   const child = c.child;
   const failed = bad.includes(c.status);
   const end = c.ended || Math.max(last, c.asked);
-  if (c.kind === 'child' || child) pieces.push({ of: 'run', from: c.asked || c.began, to: end });
+  if (c.kind === 'child' || child) pieces.push({ of: 'run', from: c.asked || c.ready || c.began, to: end });
   else {
     if (c.asked) pieces.push({ of: 'wait', from: c.asked, to: c.answered || end });
     if (c.began || !c.asked) {

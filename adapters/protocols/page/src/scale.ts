@@ -83,7 +83,7 @@ export class Scale {
   ticks(most: number): { left: string; label: string }[] {
     const step = steps.find((s) => this.worked / s <= most) ?? Math.ceil(this.worked / most / day) * day;
     const all: { left: string; label: string }[] = [];
-    for (let w = 0; w <= this.worked * 0.97; w += step) {
+    for (let w = 0; w <= this.worked * 0.95; w += step) {
       let breaks = 0;
       let before = 0;
       for (const [a, b] of this.breaks) {

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { offered, query, segment } from './api';
 import { recordOf } from './follow';
 import { forkAfter } from './fork';
-import { count, moment } from './format';
+import { moment } from './format';
 import { Icon } from './icons';
 import { Diff, JSONView } from './json';
 import { apply, lines, type Operation } from './patch';
@@ -78,7 +78,7 @@ export function StateView({ record }: { record: RunRecord }) {
       <div class="field">
         <div class="between">
           <label for="revision">{here.step ? `After step ${here.step}${here.run === record.id ? '' : ' of another run'}` : 'Before the first step'}</label>
-          <span class="meta">revision {here.revision}, {index + 1} of {count(all.length, 'value')}</span>
+          <span class="meta">revision {here.revision} of {all.at(-1)!.revision}</span>
         </div>
         <input id="revision" type="range" min={0} max={all.length - 1} value={index} aria-valuetext={`revision ${here.revision}`} onInput={(e) => setAt(Number(e.currentTarget.value))} />
         {here.at > 0 && <span class="meta">{moment(here.at)}</span>}

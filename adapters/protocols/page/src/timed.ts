@@ -61,7 +61,7 @@ export interface TimedStep {
 export function timedOf(r: RunRecord): TimedStep[] {
   const stored = new Map(r.stored.value.map((s) => [s.step, s]));
   const all: TimedStep[] = [];
-  let end = 0;
+  let end = r.run.value?.started_at || r.began;
   const add = (e: Step | undefined, s: StoredStep | undefined) => {
     const t = timedStep(e, s, end);
     end = Math.max(end, t.ended, t.said);
@@ -73,7 +73,9 @@ export function timedOf(r: RunRecord): TimedStep[] {
 
 function timedStep(e: Step | undefined, s: StoredStep | undefined, previous: number): TimedStep {
   const said = s?.said_at || e?.said || 0;
-  const began = s?.began_at || e?.began || said;
+  // A replay tells the end of a step that was cut short as its start, too.
+  const told = e?.began && (!s || s.began_at || e.began < said) ? e.began : 0;
+  const began = s?.began_at || told || Math.min(previous || said, said) || e?.began || 0;
   const breaks = s?.takeovers?.length
     ? s.takeovers.map((t, i, all) => ({ from: i ? all[i - 1].began_at : Math.min(e?.began || Infinity, s.attempts?.[0]?.began_at || Infinity, previous || t.lost_at, t.lost_at), lost: t.lost_at, to: t.began_at, moved: true }))
     : (e?.voids ?? []).filter((v) => v.from && v.to).map((v) => ({ from: v.from, lost: v.lost, to: v.to, moved: v.moved }));

@@ -107,7 +107,7 @@ export function WaterfallView({ record, rows, scale, small }: Properties) {
     e.preventDefault();
     move(to);
   };
-  useEffect(() => show(list.current, current, height), [rows[current]?.key]);
+  useEffect(() => show(list.current, current, height), [rows[current]?.key, current]);
   const ticks = scale.ticks(7);
   return (
     <div class={`wf${small ? ' small' : ''}`}>
@@ -152,11 +152,17 @@ function RowView({ row, index, chosen, scale, small, onPick }: { row: Row; index
       </span>
       <span class="bars" role="gridcell">
         <Bars pieces={row.pieces} cuts={row.cuts} scale={scale} />
-        {!small && row.waited > 0 && row.level > 2 && <span class="wf-note" style={{ left: scale.left(row.to) }}>{waitText(row)}</span>}
+        {!small && row.waited > 0 && row.level > 2 && <Note row={row} scale={scale} />}
       </span>
       <span class="took" role="gridcell">{took(row.took)}</span>
     </div>
   );
+}
+
+// Note says behind a bar how long its call waited, or before it where that is at the right.
+function Note({ row, scale }: { row: Row; scale: Scale }) {
+  const before = scale.at(row.to).part > 0.55;
+  return <span class={`wf-note${before ? ' before' : ''}`} style={{ left: scale.left(before ? row.from : row.to) }}>{waitText(row)}</span>;
 }
 
 function Bars({ pieces, cuts, scale }: { pieces: Piece[]; cuts: number[]; scale: Scale }) {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { launch, report, say, watched } from './browser.mjs';
+import { ofRun } from './run.mjs';
 import { decide } from './decide.mjs';
 import { keyboard } from './keyboard.mjs';
 import { looks } from './looks.mjs';
@@ -87,6 +88,7 @@ async function hold(page, pattern) {
 }
 
 const scenarios = {
+  ...ofRun(on),
   'a tool is called': on(async (page) => {
     await say(page, 'parallel: a, b');
     await log(page).getByText('Echo: a, b', { exact: true }).waitFor();
