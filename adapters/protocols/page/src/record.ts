@@ -83,6 +83,8 @@ export const newCall = (id: string, name: string): ShownCall => ({
 // An id of an event is RUN.STEP.FENCE.BLOCK-END-KIND.
 const fenceOf = /\.\d+\.(\d+)\.\d+-\d+-\w+$/;
 
+const much = 500; // events
+
 export class RunRecord {
   thread = '';
   agent = '';
@@ -121,13 +123,15 @@ export class RunRecord {
     return this.steps.flatMap((s) => s.calls.filter((c) => c.status === 'waiting' && c.ticket).map((call) => ({ call, ticket: call.ticket! })));
   }
 
-  touch(): void {
+  // touch draws the record again: at the next frame, and later while much is replayed.
+  touch(replayed = false): void {
     if (this.drawn) return;
     const draw = () => {
       this.drawn = 0;
       this.version.value++;
     };
-    this.drawn = document.hidden ? window.setTimeout(draw, 100) : requestAnimationFrame(draw);
+    const late = replayed && this.events.length > much;
+    this.drawn = document.hidden || late ? window.setTimeout(draw, late ? 250 : 100) : requestAnimationFrame(draw);
   }
 
   // add takes an event of the stream. live says that it is being said, not replayed.
@@ -135,9 +139,8 @@ export class RunRecord {
     if (id) this.last = id;
     this.events.push({ id, event: e });
     const at = e.time ? Date.parse(e.time) : 0;
-    if (this.ofRun(e, at) || !e.step) return this.touch();
-    this.ofStep(this.step(e), id, e, at, live);
-    this.touch();
+    if (!this.ofRun(e, at) && e.step) this.ofStep(this.step(e), id, e, at, live);
+    this.touch(!live && e.event_type !== 'run_finish');
   }
 
   // take keeps what the host has stored of the run. It may come before any event, and says

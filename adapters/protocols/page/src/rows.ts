@@ -60,9 +60,10 @@ export function waterfallOf(r: RunRecord, now: number, o: Options): Waterfall {
   if (!work.length && rows.length) work.push([rows[0].from, rows[0].to]);
   const scale = new Scale(work, waits, o.truly);
   const folds = union(waits);
+  const idle = minus(folds, union(work));
   for (const row of rows) {
     if (row.kind !== 'run' && row.kind !== 'step' && row.kind !== 'child') continue;
-    row.pieces = split(row.from, row.to, folds, work);
+    row.pieces = split(row.from, row.to, idle);
     if (row.kind === 'step') row.took = Math.max(0, row.to - row.from - within(folds, row.from, row.to));
   }
   return { rows, scale };
@@ -71,9 +72,8 @@ export function waterfallOf(r: RunRecord, now: number, o: Options): Waterfall {
 // endOf is until when a run that is not over is drawn.
 const endOf = (r: RunRecord, now: number) => (r.run.value?.status === 'done' && r.run.value.finished_at) || r.ended || now;
 
-// split draws a span that holds waits in which nothing works: those are hatched.
-function split(from: number, to: number, waits: Span[], work: Span[]): Piece[] {
-  const idle = minus(waits, union(work));
+// split draws a span; the waits in it, in which nothing works, are hatched.
+function split(from: number, to: number, idle: Span[]): Piece[] {
   const pieces: Piece[] = [];
   let at = from;
   for (const [a, b] of idle) {

@@ -12,11 +12,10 @@ import { threads } from './lists';
 import { Problem } from './problem';
 import type { RunRecord } from './record';
 import { address, go } from './route';
-import { waterfallOf } from './rows';
 import { nameOf as threadName } from './sidebar';
 import { SpanView } from './span';
 import { UseView } from './use';
-import { Legend, WaterfallView, childOf, isChosen, rowsShown, useNow, useStored } from './waterfall';
+import { Legend, WaterfallView, isChosen, rowsShown, useNow, useStored, useWaterfall } from './waterfall';
 
 export function RunPage({ run }: { run: string }) {
   return <OfRun key={run} record={recordOf(run)} />;
@@ -32,7 +31,7 @@ function OfRun({ record }: { record: RunRecord }) {
   const known = hasAny(record);
   const works = known && !record.complete && record.status !== 'waiting' && record.run.value?.status !== 'done';
   const now = useNow(works);
-  const all = waterfallOf(record, now, { truly, nested: true, childOf });
+  const all = useWaterfall(record, now, truly, true);
   const rows = rowsShown(all, failedOnly, hideSteps);
   const chosen = all.rows.find(isChosen) ?? all.rows[0];
   const chip = (on: boolean, set: (on: boolean) => void, icon: 'pause' | 'cross' | 'tool', word: string) => (

@@ -3,16 +3,16 @@ import { took } from './format';
 import { Icon, Status } from './icons';
 import { oneLine } from './json';
 import type { RunRecord } from './record';
-import { type Row, waitText, waterfallOf } from './rows';
+import { type Row, waitText } from './rows';
 import { figuresOf } from './figures';
 import { timedOf } from './timed';
-import { WaterfallView, childOf, isChosen, useNow } from './waterfall';
+import { WaterfallView, isChosen, useNow, useWaterfall } from './waterfall';
 
 export function Timeline({ record }: { record: RunRecord }) {
   record.version.value;
   const works = !record.complete && record.status !== 'waiting';
   const now = useNow(works);
-  const { rows, scale } = waterfallOf(record, now, { truly: false, nested: false, childOf });
+  const { rows, scale } = useWaterfall(record, now, false, false);
   const current = rows.find(isChosen) ?? rows[0];
   return (
     <>

@@ -1,11 +1,11 @@
 // A run as a waterfall: a row for each step and call, with a bar on one scale.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { recordOf } from './follow';
 import { took } from './format';
 import { Icon, Status, wordOf, type IconName } from './icons';
 import type { RunRecord } from './record';
 import { route, select } from './route';
-import { type Piece, type Row, type Waterfall, waitText } from './rows';
+import { type Piece, type Row, type Waterfall, waitText, waterfallOf } from './rows';
 import type { Scale } from './scale';
 import { readRun, readSteps } from './stored';
 import { show, useWindow } from './windowed';
@@ -19,6 +19,21 @@ export function useNow(works: boolean): number {
     return () => clearInterval(timer);
   }, [works]);
   return works ? Math.max(now, Date.now()) : now;
+}
+
+// useWaterfall is the waterfall of a record; it is made again when something has changed.
+export function useWaterfall(record: RunRecord, now: number, truly: boolean, nested: boolean): Waterfall {
+  const [children, setChildren] = useState<RunRecord[]>([]);
+  const version = record.version.value + children.reduce((n, c) => n + c.version.value, 0);
+  const found: RunRecord[] = [];
+  const made = useMemo(
+    () => waterfallOf(record, now, { truly, nested, childOf: (id, over) => (found.push(recordOf(id)), childOf(id, over)) }),
+    [record, version, now, truly, nested],
+  );
+  useEffect(() => {
+    if (found.length && found.some((c) => !children.includes(c))) setChildren(found);
+  });
+  return made;
 }
 
 const every = 3000; // milliseconds between two looks at what is stored of an open run
@@ -47,9 +62,8 @@ const opened = new Set<string>();
 
 // childOf is the record of a run that a call has started. What is stored of it is read once,
 // and again when the call has its result.
-export function childOf(id: string, over: boolean): RunRecord {
+function childOf(id: string, over: boolean): RunRecord {
   const child = recordOf(id);
-  child.version.value; // what draws it is drawn again when it is read
   const key = `${id} ${over}`;
   if (!opened.has(key)) {
     opened.add(key);

@@ -20,7 +20,7 @@ const scroller = (e: HTMLElement): HTMLElement => {
 // useWindow says which of a list's rows to draw. The list is an element inside of one that
 // scrolls; height is that of a row in pixels.
 export function useWindow(list: { current: HTMLElement | null }, count: number, height: number): Window {
-  const [at, setAt] = useState<[number, number]>([0, few]);
+  const [at, setAt] = useState<[number, number]>([0, 3 * spare]);
   useLayoutEffect(() => {
     if (count <= few || !list.current) return;
     const pane = scroller(list.current);
