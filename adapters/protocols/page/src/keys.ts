@@ -31,6 +31,8 @@ export const help: [keys: string, what: string][] = [
   ['1 to 5', 'Timeline or Call, State, Request, Events, Use it'],
   ['y', 'copy a link to what is selected'],
   ['a, d, e', 'approve, deny, edit the call that has the focus'],
+  ['x, o', 'select what waits, open its thread'],
+  ['Shift and a, d', 'approve, deny all that are selected'],
   ['Ctrl and .', 'stop the run'],
   ['F6', 'next pane'],
 ];

@@ -43,7 +43,7 @@ addEventListener('hashchange', () => {
 const filters = { status: 'status', agent: 'agent', search: 'q', since: 'since', origin: 'origin', parent: 'parent', over: 'over', cost: 'cost' } as const;
 
 // parse reads #/t/ID, #/t/ID/r/RUN?step=&call=&tab=, #/runs?status=&agent=&q=,
-// #/runs/RUN?step=&call=&tab=, #/waiting, #/agents/ID, #/models and #/usage. What it does
+// #/runs/RUN?step=&call=&tab=, #/waiting?status=&agent=&call=, #/agents/ID, #/models and #/usage. What it does
 // not know is a new thread.
 export function parse(text: string): Route {
   const [path, search = ''] = text.replace(/^#\/?/, '').split('?');
@@ -90,7 +90,11 @@ export function address(r: Partial<Route>): string {
   const q = new URLSearchParams();
   const put = (name: string, value: string | number | undefined) => value && q.set(name, String(value));
   if (r.view === 'runs') for (const [field, name] of Object.entries(filters)) put(name, r[field as keyof typeof filters]);
-  else if (r.view === 'usage') {
+  else if (r.view === 'waiting') {
+    put('status', r.status);
+    put('agent', r.agent);
+    put('call', r.call);
+  } else if (r.view === 'usage') {
     put('since', r.since);
     put('by', r.by);
   } else if (!r.view || r.view === 'thread' || r.view === 'run') {

@@ -1,6 +1,7 @@
 // Answers to what waits: in the chat, in the field below it, and in the list.
 import assert from 'node:assert/strict';
 import { say } from './browser.mjs';
+import { inbox } from './inbox.mjs';
 
 const log = (page) => page.getByRole('log');
 const ticket = (page, tool) => log(page).getByRole('group', { name: `Waiting: ${tool}` });
@@ -207,4 +208,5 @@ export const decide = (on) => ({
     await page.getByText('Another user was faster').first().waitFor();
     await log(page).getByText('The call of danger was denied.').waitFor();
   }, {}, /status of 409/),
+  ...inbox(on),
 });

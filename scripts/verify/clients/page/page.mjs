@@ -348,9 +348,11 @@ const scenarios = {
   'calls that wait are answered in one place': on(async (page) => {
     await approving(page, 'from the list');
     await page.getByRole('link', { name: /^Waiting/ }).click();
+    const row = page.locator('.item').filter({ hasText: 'from the list' });
+    await row.getByRole('link').click();
     const ticket = page.getByRole('main').getByRole('group', { name: 'Waiting: danger' }).filter({ hasText: 'from the list' });
     await ticket.getByRole('button', { name: 'Approve' }).click();
-    await ticket.waitFor({ state: 'detached' });
+    await row.waitFor({ state: 'detached' });
     await page.goBack();
     await log(page).getByText('Done: from the list').waitFor();
   }),
