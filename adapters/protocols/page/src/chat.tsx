@@ -1,17 +1,18 @@
 // The conversation of one thread.
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { Composer, draft } from './composer';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { Composer } from './composer';
 import type { Conversation, Item } from './conversation';
 import { FileView } from './file';
+import { FirstScreen } from './first';
 import { focusOnce } from './focus';
 import { Shown } from './hidden';
-import { Icon, Status, outcome } from './icons';
+import { Icon, Mark, Status, outcome } from './icons';
 import { Copy } from './json';
-import { agents } from './lists';
+import { OwnFiles } from './markdown';
 import { Failure, Problem } from './problem';
 import { go, route, select } from './route';
 import { TurnView, textOf, turnMeta } from './turn';
-import type { Message } from './types';
+import type { Block, Message } from './types';
 
 export function Chat({ conversation, agent }: { conversation: Conversation; agent: string }) {
   const log = useRef<HTMLDivElement>(null);
@@ -27,6 +28,13 @@ export function Chat({ conversation, agent }: { conversation: Conversation; agen
     if (bottom.current) log.current?.scrollTo({ top: log.current.scrollHeight });
     else setBelow(true);
   }, [items]);
+  const column = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    // What comes later than the items, such as how the run ended, moves the end too.
+    const grown = new ResizeObserver(() => bottom.current && log.current?.scrollTo({ top: log.current.scrollHeight }));
+    grown.observe(column.current!);
+    return () => grown.disconnect();
+  }, []);
   const scrolled = () => {
     const e = log.current!;
     bottom.current = e.scrollHeight - e.scrollTop - e.clientHeight < 8;
@@ -43,41 +51,65 @@ export function Chat({ conversation, agent }: { conversation: Conversation; agen
     requestAnimationFrame(() => (e.scrollTop = e.scrollHeight - from));
     loading.current = false;
   };
+  const own = useMemo(() => filesOf(conversation.messages.value), [conversation.messages.value]);
+  const said = () => {
+    jump();
+    if (route.value.run) select({ run: '', step: 0, call: '' }); // what comes is what is looked at
+  };
+  const send = (text: string) => {
+    said();
+    return conversation.say([{ type: 'text', text }], agent, 'queue');
+  };
   return (
     <div class="chat">
       <div class="log" ref={log} onScroll={scrolled} tabIndex={0} role="log" aria-label="Conversation" aria-live="off">
-        <div class="column">
+        <div class="column" ref={column}>
           {conversation.older.value && <button type="button" class="small" onClick={() => void older()}>Older messages</button>}
           {conversation.problem.value !== undefined && <Problem error={conversation.problem.value} />}
-          {conversation.loaded.value && !items.length && conversation.problem.value === undefined && <Empty agent={agent} fresh={conversation.fresh} />}
-          {items.map((item, i) => <Row key={keyOf(item)} item={item} newest={i === items.length - 1 || items[i + 1].kind === 'end'} conversation={conversation} />)}
+          {conversation.loaded.value && !items.length && conversation.problem.value === undefined && (conversation.fresh ? <FirstScreen agent={agent} send={send} /> : <p class="empty">This thread has no messages yet.</p>)}
+          <OwnFiles.Provider value={own}>
+            {items.map((item, i) => <Row key={keyOf(item)} item={item} newest={i === items.length - 1 || items[i + 1].kind === 'end'} conversation={conversation} />)}
+          </OwnFiles.Provider>
           <Ended conversation={conversation} />
         </div>
       </div>
       {below && <button type="button" class="below" onClick={jump}><Icon name="down" /> New below</button>}
-      <Composer
-        conversation={conversation} agent={agent}
-        onSaid={() => {
-          jump();
-          if (route.value.run) select({ run: '', step: 0, call: '' }); // what comes is what is looked at
-        }}
-      />
+      <Composer conversation={conversation} agent={agent} onSaid={said} />
     </div>
   );
 }
 
-const keyOf = (i: Item) => (i.kind === 'said' ? i.message.id : i.kind === 'turn' ? `${i.turn.run}.${i.turn.step}` : `end ${i.record.id}`);
+// filesOf finds the files of a thread by their names and addresses.
+function filesOf(messages: Message[]): (address: string) => Block | undefined {
+  const files = new Map<string, Block>();
+  for (const m of messages) for (const b of m.content ?? []) {
+    if (b.type !== 'file' || !b.data) continue;
+    for (const name of [b.filename, b.url]) if (name) files.set(name, b);
+  }
+  return (address) => files.get(address) ?? files.get(decoded(address));
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // a model wrote it
+  }
+}
+
+const keyOf = (i: Item) => (i.kind === 'said' ? i.message.id : i.kind === 'turn' ? `${i.turn.run}.${i.turn.step}` : i.kind === 'ended' ? `ended ${i.run.run_id}` : `end ${i.record.id}`);
 
 function Row({ item, newest, conversation }: { item: Item; newest: boolean; conversation: Conversation }) {
   const [problem, setProblem] = useState<unknown>(undefined);
   if (item.kind === 'said') return <Said message={item.message} conversation={conversation} />;
   if (item.kind === 'end') return null;
+  if (item.kind === 'ended') return <p class="end"><Status name={outcome('done', item.run.termination)} /> {item.run.termination?.code} <span dir="auto">{item.run.termination?.detail}</span></p>;
   const { turn, record } = item;
   const open = record !== undefined && !record.complete;
   const last = turn.calls.length === 0;
   return (
     <div class={`row${newest ? ' newest' : ''}${route.value.run === turn.run && route.value.step === turn.step ? ' selected' : ''}`}>
-      <TurnView turn={turn} record={record} onDecided={(suspension) => record && void conversation.decided(record, suspension)} />
+      <TurnView turn={turn} record={record} agent={record?.agent || conversation.agentOf(turn.run) || conversation.info.value?.agent_id || ''} onDecided={(suspension) => record && void conversation.decided(record, suspension)} />
       {!open && (
         <div class="row-actions">
           <button type="button" class="small" aria-label={`Show step ${turn.step}`} onClick={() => select({ run: turn.run, step: turn.step, call: '', tab: 'timeline' })}>Step {turn.step}</button>
@@ -111,7 +143,7 @@ function Said({ message, conversation }: { message: Message; conversation: Conve
   if (editing !== undefined) {
     return (
       <form class="said editing" onSubmit={(e) => (e.preventDefault(), void replace())}>
-        <textarea aria-label="Message" rows={3} value={editing} ref={focusOnce} onInput={(e) => setEditing(e.currentTarget.value)} />
+        <textarea aria-label="Message" dir="auto" rows={3} value={editing} ref={focusOnce} onInput={(e) => setEditing(e.currentTarget.value)} />
         {problem !== undefined && <Problem error={problem} />}
         <div class="actions">
           <button type="submit" class="primary" disabled={!editing.trim()}>{message.pending ? 'Change it' : 'Send instead'}</button>
@@ -122,17 +154,20 @@ function Said({ message, conversation }: { message: Message; conversation: Conve
     );
   }
   if (message.repair) return <p class="meta">The answer goes back to the model: {text}</p>;
+  const { pending } = message;
+  const active = conversation.active.value;
   return (
     <div class="row">
-      <article class={`said${message.pending ? ' pending' : ''}`} aria-label="You">
-        {text && <p><Shown text={text} prose /></p>}
+      <article class={`said${pending ? ' pending' : ''}`} aria-label="You">
+        {text && <p dir="auto"><Shown text={text} prose /></p>}
         {files.map((b, i) => <FileView key={i} block={b} />)}
-        {message.pending && <p class="meta">Not read yet</p>}
       </article>
-      <div class="row-actions of-person">
+      <div class={`row-actions of-person${pending ? ' shown' : ''}`}>
+        {pending && <Mark tone="queued" sign="clock" word={conversation.whenRead(message)} />}
         <button type="button" class="small" onClick={() => setEditing(text)}><Icon name="edit" /> Edit</button>
-        {message.pending && <button type="button" class="small" onClick={() => void conversation.takeBack(message.id).catch(setProblem)}>Withdraw</button>}
-        <Copy text={text} label="Copy this message" />
+        {pending && active && message.run_id !== active.id && <button type="button" class="small" onClick={() => void conversation.sayNow(message).catch(setProblem)}><Icon name="next" /> Say it now</button>}
+        {pending && <button type="button" class="small" onClick={() => void conversation.takeBack(message.id).catch(setProblem)}><Icon name="cross" /> Remove</button>}
+        {!pending && <Copy text={text} label="Copy this message" />}
       </div>
       {problem !== undefined && <Problem error={problem} />}
     </div>
@@ -148,49 +183,16 @@ function Ended({ conversation }: { conversation: Conversation }) {
   const run = record?.id ?? conversation.latest.value?.run_id;
   if (record?.problem.value !== undefined) return <Problem error={record.problem.value} />;
   if (!end || !run || end.type === 'natural_end') return null;
-  const goOn = <button type="button" class="primary" onClick={() => void conversation.goOn(run).catch(setProblem)}>Continue from the last step</button>;
+  const goOn = <button type="button" class="primary" onClick={() => void conversation.goOn(run).catch(setProblem)}><Icon name="again" /> Run again</button>;
+  const kept = record?.complete ? record.steps.filter((s) => s.said && !s.failed).length : conversation.latest.value?.steps ?? 0;
   return (
     <>
       {end.type === 'error' ? (
-        <Failure code={end.code ?? ''} detail={record?.error?.text || end.detail || ''}>{goOn}</Failure>
+        <Failure code={end.code ?? ''} detail={record?.error?.text || end.detail || ''} kept={kept}>{goOn}</Failure>
       ) : (
-        <p class="end"><Status name={outcome('done', end)} /> {end.code} {end.detail}</p>
+        <p class="end"><Status name={outcome('done', end)} /> {end.code} <span dir="auto">{end.detail}</span></p>
       )}
       {problem !== undefined && <Problem error={problem} />}
     </>
-  );
-}
-
-const inputs = [
-  ['Tell me what you can do', 'a plain answer'],
-  ['echo: hello', 'calls a tool'],
-  ['approve: ship it', 'calls a tool that waits for you'],
-];
-
-function Empty({ agent, fresh }: { agent: string; fresh: boolean }) {
-  if (!fresh) return <p class="empty">This thread has no messages yet.</p>;
-  const spec = agents.value?.find((a) => (agent ? a.id === agent : a.default));
-  return (
-    <div class="empty">
-      <h2>{spec?.id ?? 'New thread'}</h2>
-      <p>{spec?.description ?? 'Send a message to start a thread.'}</p>
-      {(!spec || spec.id === 'demo') && (
-        <ul class="starters">
-          {inputs.map(([text, about]) => (
-            <li key={text}>
-              <button
-                type="button"
-                onClick={() => {
-                  draft.value = text;
-                  document.querySelector<HTMLFormElement>('.composer')?.requestSubmit();
-                }}
-              >
-                <code>{text}</code> <span class="meta">{about}</span>
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
-    </div>
   );
 }

@@ -23,7 +23,8 @@ interface MessagePage {
 
 export type Mode = 'queue' | 'steer' | 'interrupt';
 
-export type Item = { kind: 'said'; message: Message } | { kind: 'turn'; turn: Turn; record?: RunRecord } | { kind: 'end'; record: RunRecord };
+// An ended run is an earlier one that did not end by itself. end is where the open run stands.
+export type Item = { kind: 'said'; message: Message } | { kind: 'turn'; turn: Turn; record?: RunRecord } | { kind: 'ended'; run: Run } | { kind: 'end'; record: RunRecord };
 
 const pageSize = 50;
 
@@ -34,10 +35,13 @@ export class Conversation {
   readonly info = signal<ThreadInfo | undefined>(undefined);
   readonly active = signal<RunRecord | undefined>(undefined);
   readonly latest = signal<Run | undefined>(undefined);
+  readonly known = signal<Map<string, Run>>(new Map()); // of the thread, as far as they were read
   readonly problem = signal<unknown>(undefined);
   readonly loaded = signal(false);
   private closed = false;
   private watched = '';
+  private moreRuns: string | null = null;
+  private turns = new WeakMap<Message, { results: (Message | undefined)[]; item: Item }>(); // that were made of messages
   private reads = { asked: 0, taken: 0 }; // of the messages
   private runs = { asked: 0, taken: 0 }; // that the user has started
   private settled = ''; // the run that was complete when the messages were read
@@ -69,7 +73,7 @@ export class Conversation {
     try {
       await this.sync(); // first: what ends meanwhile is then among the messages
       await this.refresh();
-      if (!this.active.value) await this.readLatest();
+      await this.readLatest();
       this.problem.value = undefined;
     } catch (e) {
       this.problem.value = e;
@@ -106,6 +110,19 @@ export class Conversation {
     if (this.older.value !== cursor) return;
     this.messages.value = [...page.messages.reverse(), ...this.messages.value];
     this.older.value = page.next_cursor;
+    if (this.moreRuns) void this.quietly(() => this.readRuns(this.moreRuns!));
+  }
+
+  // readRuns reads a page of the thread's runs: who made them, and how they ended.
+  private async readRuns(cursor = ''): Promise<void> {
+    const page = await get<{ runs: Run[]; next_cursor: string | null }>(this.path(`/runs${query({ limit: pageSize, cursor })}`));
+    this.known.value = new Map([...this.known.value, ...page.runs.map((r) => [r.run_id, r] as const)]);
+    if (cursor || !this.moreRuns) this.moreRuns = page.next_cursor;
+  }
+
+  // agentOf is who made a turn, as far as it is known.
+  agentOf(run: string): string {
+    return this.known.value.get(run)?.agent_id ?? recordOf(run).agent ?? '';
   }
 
   // sync finds the open run and follows it. It is asked again whenever something may have
@@ -130,7 +147,9 @@ export class Conversation {
   // readLatest reads how the newest run ended, of which the messages say nothing.
   private async readLatest(): Promise<void> {
     const last = this.messages.value.findLast((m) => m.run_id)?.run_id;
-    if (last) this.latest.value = await get<Run>(`v1/runs/${last}`);
+    if (!last) return;
+    await this.readRuns();
+    if (!this.active.value) this.latest.value = this.known.value.get(last) ?? (await get<Run>(`v1/runs/${last}`));
   }
 
   // watchNewest follows a run that has begun and ended between two looks: what it said is
@@ -222,10 +241,33 @@ export class Conversation {
     throw new Refused(404, 'not_found', 'a step has already read it');
   }
 
+  // whenRead says when what is queued is read.
+  whenRead(m: Message): string {
+    const active = this.active.value;
+    if (!this.busy || !active) return 'queued';
+    if (!m.run_id) return 'queued';
+    if (m.run_id === active.id) return 'queued: read before the next step';
+    const runs = [...new Set(this.messages.value.filter((o) => o.pending && o.run_id && o.run_id !== active.id).map((o) => o.run_id!))].sort();
+    const before = runs.indexOf(m.run_id);
+    return before > 0 ? `queued: after ${before + 1} runs` : 'queued: next after this run';
+  }
+
   // change replaces what waits to be read, takeBack takes it out.
   async change(message: string, content: Block[]): Promise<void> {
     await call('PATCH', await this.unread(message), { messages: [{ id: message, role: 'user', content }] });
     await this.refresh();
+  }
+
+  // sayNow reads what is queued in the open run: at its next step.
+  async sayNow(message: Message): Promise<void> {
+    const content = message.content ?? [];
+    await this.takeBack(message.id);
+    try {
+      await this.say(content, '', 'steer');
+    } catch (e) {
+      await this.say(content, '', 'queue'); // it is not lost
+      throw e;
+    }
   }
 
   async takeBack(message: string): Promise<void> {
@@ -296,7 +338,13 @@ export class Conversation {
     const messages = standing(this.messages.value, this.messages.value.filter((m) => m.pending && opens(m)), this.instead, this.away.value?.run === active?.id ? this.away.value?.from : undefined);
     const results = new Map(messages.flatMap((m) => (m.tool_result ? [[`${m.run_id} ${m.tool_result.call_id}`, m] as const] : [])));
     const read = new Set(messages.filter((m) => !m.pending).map((m) => m.id));
+    let before = '';
     for (const m of [...messages, ...this.sent.value]) {
+      if (m.run_id && m.run_id !== before && !m.pending) {
+        const run = this.known.value.get(before);
+        if (run && run.status === 'done' && run.termination?.type !== 'natural_end') items.push({ kind: 'ended', run });
+        before = m.run_id;
+      }
       if (m.pending && read.has(m.id)) continue; // it is said again, and shown where it was until it is read again
       if (m.role === 'user') {
         const waits = m.pending && !opens(m);
@@ -305,7 +353,7 @@ export class Conversation {
       if (m.role !== 'assistant') continue;
       const step = m.run_id && m.run_id === active?.id ? active.steps.find((s) => s.step === m.step) : undefined;
       if (step) shown.add(`${step.step}`);
-      items.push({ kind: 'turn', turn: step ?? stored(m, results), record: step ? active : undefined });
+      items.push(step ? { kind: 'turn', turn: step, record: active } : this.turnOf(m, results));
     }
     if (active) {
       const first = this.messages.value.find((m) => m.role === 'assistant' && m.run_id === active.id)?.step ?? 0;
@@ -316,6 +364,16 @@ export class Conversation {
     }
     return [...items, ...later];
   });
+
+  // turnOf makes a turn of messages, the same one as long as they are the same.
+  private turnOf(m: Message, results: Map<string, Message>): Item {
+    const of = (m.tool_calls ?? []).map((c) => results.get(`${m.run_id} ${c.id}`));
+    const had = this.turns.get(m);
+    if (had && had.results.every((r, i) => r === of[i])) return had.item;
+    const item: Item = { kind: 'turn', turn: stored(m, results) };
+    this.turns.set(m, { results: of, item });
+    return item;
+  }
 }
 
 // opener tells the input that began the open run from what was steered to it: both are
@@ -347,6 +405,6 @@ function stored(m: Message, results: Map<string, Message>): Turn {
     return { ...shown, status: status ?? (is_error ? 'error' : 'ok'), result: data, message, isError: is_error };
   });
   return {
-    id: m.id, run: m.run_id ?? '', step: m.step ?? 0, blocks: m.content ?? [], calls, usage: m.usage, model: m.model, stop: m.stop_reason, voids: [], retries: [],
+    id: m.id, run: m.run_id ?? '', step: m.step ?? 0, at: m.created_at, blocks: m.content ?? [], calls, usage: m.usage, model: m.model, stop: m.stop_reason, voids: [], retries: [],
   };
 }

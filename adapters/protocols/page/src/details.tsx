@@ -2,11 +2,7 @@
 // row that is chosen.
 import { useEffect } from 'preact/hooks';
 import { EventsView } from './events';
-import { figuresOf } from './figures';
 import { follow, recordOf } from './follow';
-import { count, took } from './format';
-import { Icon, Status } from './icons';
-import { Copy } from './json';
 import { Problem } from './problem';
 import type { RunRecord } from './record';
 import { RequestView } from './request';
@@ -87,24 +83,4 @@ export function Side({ tab, record }: { tab: Tab; record: RunRecord }) {
       return <EventsView record={record} />;
   }
   return null;
-}
-
-// RunBar says in one line how the run stands.
-export function RunBar({ run }: { run: string }) {
-  const record = run ? recordOf(run) : undefined;
-  record?.version.value;
-  if (!record?.events.length) return <div class="run-bar" role="group" aria-label="Run in short"><span class="meta">No run</span></div>;
-  const f = figuresOf(record, Date.now());
-  return (
-    <div class="run-bar" role="group" aria-label="Run in short">
-      <Status name={f.state} />
-      <span>{count(f.steps, 'step')}</span>
-      <span>{(f.usage.input ?? 0).toLocaleString()} in</span>
-      <span>{(f.usage.output ?? 0).toLocaleString()} out</span>
-      {f.usage.cache_read ? <span>{f.usage.cache_read.toLocaleString()} cached</span> : null}
-      {f.began > 0 && <span>{took(f.worked)}</span>}
-      <span class="grow" />
-      <Copy text={location.href} label="Copy a link to this view"><Icon name="link" /> Link</Copy>
-    </div>
-  );
 }

@@ -41,10 +41,15 @@ function base64(bytes: Uint8Array): string {
   return btoa(text);
 }
 
+// picture is the address of a picture that came with its bytes; undefined: it is none.
+export const picture = (block: Block) =>
+  block.data && /^image\/(png|jpeg|gif|webp)$/.test(block.media_type ?? '') ? `data:${block.media_type};base64,${block.data}` : undefined;
+
 // FileView shows a file: a picture that came with its bytes as itself, anything else by
 // its name. Nothing is fetched from an address.
 export function FileView({ block }: { block: Block }) {
   const name = block.filename || block.media_type || 'file';
-  if (block.data && /^image\/(png|jpeg|gif|webp)$/.test(block.media_type ?? '')) return <img class="file" src={`data:${block.media_type};base64,${block.data}`} alt={coded(name)} />;
-  return <span class="file"><Icon name="clip" /> <Shown text={name + (block.url ? ` at ${block.url}` : '')} /></span>;
+  const source = picture(block);
+  if (source) return <img class="file" src={source} alt={coded(name)} />;
+  return <span class="file"><Icon name="clip" /> <bdi><Shown text={name} /></bdi>{block.url && <> at <Shown text={block.url} /></>}</span>;
 }

@@ -76,6 +76,11 @@ export const wordOf = (name: string) => states[name]?.[2] ?? name;
 // Status shows a state of a run or a call, by the host's own name of it.
 export function Status({ name, quiet }: { name: string; quiet?: boolean }) {
   const [tone, sign, word] = states[name] ?? (['queued', 'dot', name] as const);
+  return <Mark tone={tone} sign={sign} word={word} quiet={quiet} />;
+}
+
+// Mark is a sign and its word. Without a sign it turns.
+export function Mark({ tone, sign, word, quiet }: { tone: string; sign: IconName | ''; word: string; quiet?: boolean }) {
   return (
     <span class={`status ${tone}`}>
       {sign ? <Icon name={sign} /> : <span class="spinner" aria-hidden="true" />}

@@ -1,7 +1,10 @@
 // JSON and other code as it is shown, to be copied and taken home.
-import { useState } from 'preact/hooks';
+import { Fragment, type ComponentChildren } from 'preact';
+import { useRef, useState } from 'preact/hooks';
 import { coded, escaped } from './characters';
 import { Shown, shown } from './hidden';
+import { highlight, known, parts } from './highlight';
+import { Icon } from './icons';
 import { lines } from './patch';
 import type { JSONValue } from './types';
 
@@ -20,51 +23,68 @@ export function oneLine(v: JSONValue | undefined, length = 120): string {
 export function JSONView({ value, name, label }: { value: JSONValue | undefined; name?: string; label: string }) {
   const text = pretty(value);
   return (
-    <Block text={text} name={name ?? 'value.json'} label={label} copied={typeof value === 'string' ? coded(text) : escaped(text)}>
-      {typeof value === 'string' ? <Shown text={text.slice(0, most)} /> : <Coloured text={text.slice(0, most)} />}
-    </Block>
-  );
-}
-
-export function Code({ text, language }: { text: string; language?: string }) {
-  return (
-    <Block text={text} name={`code.${language || 'txt'}`} label={language ? `${language} code` : 'code'} copied={coded(text)}>
-      {language === 'json' ? <Coloured text={text.slice(0, most)} /> : <Shown text={text.slice(0, most)} />}
-    </Block>
-  );
-}
-
-// Block frames a text. What is copied has no hidden characters that are not seen.
-function Block({ text, copied, name, label, children }: { text: string; copied: string; name: string; label: string; children: preact.ComponentChildren }) {
-  return (
     <div class="code">
-      <pre tabIndex={0} role="group" aria-label={label}>{children}</pre>
-      <div class="code-actions">
-        {text.length > most && <span class="meta">first {most.toLocaleString()} of {text.length.toLocaleString()} characters</span>}
-        <Copy text={copied} label={`Copy ${label}`} />
-        {text.length > 2000 && <button type="button" class="small" onClick={() => download(name, text)}>Download</button>}
-      </div>
+      <pre tabIndex={0} role="group" aria-label={label} dir="auto"><Coloured text={text.slice(0, most)} language={typeof value === 'string' ? '' : 'json'} /></pre>
+      <div class="code-actions"><Takes text={text} copied={typeof value === 'string' ? coded(text) : escaped(text)} name={name ?? 'value.json'} label={label} /></div>
     </div>
   );
 }
 
-const token = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
-
-// Coloured shows JSON with its keys, texts and numbers told apart.
-export function Coloured({ text }: { text: string }) {
-  const parts: preact.ComponentChildren[] = [];
-  let at = 0;
-  for (const m of text.matchAll(token)) {
-    parts.push(shown(text.slice(at, m.index)));
-    at = m.index! + m[0].length;
-    if (m[2]) parts.push(<span class="json-key">{shown(m[1])}</span>, m[2]);
-    else parts.push(<span class={m[1] ? 'json-text' : 'json-number'}>{shown(m[0])}</span>);
-  }
-  parts.push(shown(text.slice(at)));
-  return <>{parts}</>;
+// Code shows code below its language. What is over a size is cut, and for a file whole.
+export function Code({ text, language = '', title }: { text: string; language?: string; title?: string }) {
+  const label = title ?? (language ? `${language} code` : 'code');
+  return (
+    <div class="code headed">
+      <div class="code-head">
+        <span class="meta"><Shown text={title ?? (language || 'text')} /></span>
+        <Takes text={text} copied={coded(text)} name={title?.split('/').pop() ?? `code.${language || 'txt'}`} label={label} />
+      </div>
+      <pre tabIndex={0} role="group" aria-label={coded(label)} dir="ltr"><Coloured text={text.slice(0, most)} language={language.toLowerCase()} /></pre>
+    </div>
+  );
 }
 
-export function Copy({ text, label, children }: { text: string; label: string; children?: preact.ComponentChildren }) {
+// Takes is how code is taken away: copied, or as a file when there is much of it. What is
+// copied has no hidden characters that are not seen.
+function Takes({ text, copied, name, label }: { text: string; copied: string; name: string; label: string }) {
+  return (
+    <>
+      {text.length > most && <span class="meta">first {most.toLocaleString()} of {text.length.toLocaleString()} characters</span>}
+      {text.length > 2000 && <button type="button" class="small" onClick={() => download(name, text)}>Download</button>}
+      <Copy text={copied} label={`Copy ${coded(label)}`}><Icon name="copy" /> Copy</Copy>
+    </>
+  );
+}
+
+interface Part {
+  text: string;
+  language: string;
+  before: string; // what was open before it
+  after: string;
+  view: ComponentChildren;
+}
+
+// Coloured tells code apart by kind. Of code that grows only the last part is read again.
+export function Coloured({ text, language = 'json' }: { text: string; language?: string }) {
+  const had = useRef<Part[]>([]);
+  if (!known(language)) return <Shown text={text} />;
+  let open = '';
+  had.current = parts(text).map((piece, i) => {
+    const before = open;
+    const old = had.current[i];
+    if (old && old.text === piece && old.before === before && old.language === language) {
+      open = old.after;
+      return old;
+    }
+    const [pieces, after] = highlight(piece, language, before);
+    open = after;
+    const view = <Fragment key={i}>{pieces.map((p, j) => (p.kind ? <span key={j} class={`code-${p.kind}`}>{shown(p.text)}</span> : shown(p.text)))}</Fragment>;
+    return { text: piece, language, before, after, view };
+  });
+  return <>{had.current.map((p) => p.view)}</>;
+}
+
+export function Copy({ text, label, children }: { text: string; label: string; children?: ComponentChildren }) {
   const [done, setDone] = useState(false);
   if (!navigator.clipboard) return null; // which a browser has at secure addresses alone
   const copy = async () => {

@@ -1,41 +1,37 @@
 // Markdown as elements. Nothing is ever parsed as HTML: what the lexer calls HTML is shown
-// as the text that it is, and what it calls an image is a link, so that no text can make
-// the browser send anything anywhere.
-import { Fragment, type ComponentChildren } from 'preact';
-import { useMemo } from 'preact/hooks';
+// as the text that it is. What it calls an image is a link, unless it is a file of the
+// thread itself, so that no text can make the browser send anything anywhere.
+import { Fragment, createContext, type ComponentChildren } from 'preact';
+import { useContext, useMemo, useRef } from 'preact/hooks';
 import { Lexer, type Token, type Tokens } from 'marked';
+import { picture } from './file';
+import { grow, nothing } from './growing';
 import { coded, shown } from './hidden';
 import { Code } from './json';
+import type { Block as FileBlock } from './types';
 
 const safe = /^(https?:|mailto:)/i;
 
-// Markdown shows a text. While it grows only its open end is lexed anew: what lies before
-// the last blank line outside of a fence stays.
+// OwnFiles finds a file of the thread that is shown by its name or address.
+export const OwnFiles = createContext<(address: string) => FileBlock | undefined>(() => undefined);
+
+// Markdown shows a text. While it grows only its open end is read again: what lies before
+// the last place where it can be cut stays.
 export function Markdown({ text, open }: { text: string; open?: boolean }) {
-  const cut = open ? settled(text) : 0;
-  const head = useMemo(() => <Blocks tokens={lex(text.slice(0, cut))} />, [text.slice(0, cut)]);
-  const tail = useMemo(() => <Blocks tokens={lex(text.slice(cut))} />, [text.slice(cut)]);
+  const growth = useRef(nothing);
+  if (!open) return <div class="markdown" dir="auto"><Piece text={text} /></div>;
+  const { ends, fence, language } = (growth.current = grow(growth.current, text));
+  const tail = text.slice(ends.at(-1) ?? 0);
   return (
-    <div class="markdown">
-      {head}
-      {tail}
+    <div class="markdown" dir="auto">
+      {ends.map((end, i) => <Piece key={i} text={text.slice(ends[i - 1] ?? 0, end)} />)}
+      {fence ? <Code text={tail.slice(tail.indexOf('\n') + 1)} language={language} /> : <Piece key={ends.length} text={tail} />}
     </div>
   );
 }
 
-const lex = (text: string) => new Lexer({ gfm: true, breaks: true }).lex(text);
-
-// settled is how much of a growing text will not change any more.
-function settled(text: string): number {
-  let end = 0;
-  let fenced = false;
-  let at = 0;
-  for (const line of text.split('\n')) {
-    if (/^ {0,3}(```|~~~)/.test(line)) fenced = !fenced;
-    at += line.length + 1;
-    if (!fenced && line === '' && at < text.length && !/^(\s|[-*+>|]|\d+[.)])/.test(text.slice(at))) end = at;
-  }
-  return end;
+function Piece({ text }: { text: string }) {
+  return useMemo(() => <Blocks tokens={new Lexer({ gfm: true, breaks: true }).lex(text)} />, [text]);
 }
 
 function Blocks({ tokens }: { tokens: Token[] }) {
@@ -46,12 +42,12 @@ function Block({ token }: { token: Token }) {
   switch (token.type) {
     case 'heading': {
       const Heading = `h${Math.min(6, (token as Tokens.Heading).depth + 1)}` as 'h3';
-      return <Heading>{inline((token as Tokens.Heading).tokens)}</Heading>;
+      return <Heading dir="auto">{inline((token as Tokens.Heading).tokens)}</Heading>;
     }
     case 'paragraph':
-      return <p>{inline((token as Tokens.Paragraph).tokens)}</p>;
+      return <p dir="auto">{inline((token as Tokens.Paragraph).tokens)}</p>;
     case 'code':
-      return <Code text={(token as Tokens.Code).text} language={(token as Tokens.Code).lang} />;
+      return <Code text={(token as Tokens.Code).text} language={/^\S*/.exec((token as Tokens.Code).lang ?? '')![0]} />;
     case 'blockquote':
       return <blockquote><Blocks tokens={(token as Tokens.Blockquote).tokens} /></blockquote>;
     case 'list':
@@ -61,7 +57,7 @@ function Block({ token }: { token: Token }) {
     case 'hr':
       return <hr />;
     case 'html':
-      return <p class="plain">{prose(token.raw.trimEnd())}</p>;
+      return <p class="plain" dir="auto">{prose(token.raw.trimEnd())}</p>;
     case 'text':
       return <>{'tokens' in token && token.tokens ? inline(token.tokens) : prose(decode((token as Tokens.Text).text))}</>;
     case 'space':
@@ -79,7 +75,7 @@ function Checkbox({ checked }: { checked?: boolean }) {
 
 function List({ token }: { token: Tokens.List }) {
   const items = token.items.map((item, i) => (
-    <li key={i}>
+    <li key={i} dir="auto">
       {item.task && !item.tokens.some((t) => t.type === 'checkbox') && <Checkbox checked={item.checked} />}
       <Blocks tokens={item.tokens} />
     </li>
@@ -91,8 +87,8 @@ function Table({ token }: { token: Tokens.Table }) {
   return (
     <div class="scroll" tabIndex={0} role="group" aria-label="table">
       <table>
-        <thead><tr>{token.header.map((c, i) => <th key={i} scope="col">{inline(c.tokens)}</th>)}</tr></thead>
-        <tbody>{token.rows.map((row, i) => <tr key={i}>{row.map((c, j) => <td key={j}>{inline(c.tokens)}</td>)}</tr>)}</tbody>
+        <thead><tr>{token.header.map((c, i) => <th key={i} scope="col" class={side(token.align[i])} dir="auto">{inline(c.tokens)}</th>)}</tr></thead>
+        <tbody>{token.rows.map((row, i) => <tr key={i}>{row.map((c, j) => <td key={j} class={side(token.align[j])} dir="auto">{inline(c.tokens)}</td>)}</tr>)}</tbody>
       </table>
     </div>
   );
@@ -100,6 +96,8 @@ function Table({ token }: { token: Tokens.Table }) {
 
 // prose is a text as it is shown outside of code.
 const prose = (text: string) => shown(text, true);
+
+const side = (align: string | null) => (align === 'right' ? 'number' : undefined);
 
 function inline(tokens: Token[] | undefined): ComponentChildren {
   return (tokens ?? []).map((t, i) => <Fragment key={i}>{span(t)}</Fragment>);
@@ -120,7 +118,7 @@ function span(t: Token): ComponentChildren {
     case 'link':
       return <Link href={(t as Tokens.Link).href}>{inline((t as Tokens.Link).tokens)}</Link>;
     case 'image':
-      return <Link href={(t as Tokens.Image).href}>{prose((t as Tokens.Image).text || 'image')}</Link>;
+      return <Image href={(t as Tokens.Image).href} text={(t as Tokens.Image).text} />;
     case 'html':
       return prose(t.raw);
     case 'escape':
@@ -130,6 +128,13 @@ function span(t: Token): ComponentChildren {
   }
   if ('tokens' in t && t.tokens) return inline(t.tokens);
   return prose(decode('text' in t ? String(t.text) : t.raw));
+}
+
+// Image shows a picture of the thread itself. Any other is a link.
+function Image({ href, text }: { href: string; text: string }) {
+  const own = useContext(OwnFiles)(href);
+  const source = own && picture(own);
+  return source ? <img class="file" src={source} alt={coded(text || own.filename || 'image')} /> : <Link href={href}>{prose(text || 'image')}</Link>;
 }
 
 function Link({ href, children }: { href: string; children: ComponentChildren }) {

@@ -1,6 +1,7 @@
 // Errors, where they arose: what it was, its code, what to do.
 import type { ComponentChildren } from 'preact';
 import { Refused, Unreachable } from './api';
+import { Status } from './icons';
 import { Copy } from './json';
 import { address } from './route';
 
@@ -21,10 +22,10 @@ const advice: Record<string, string> = {
   unavailable: 'The host cannot reach a service. Try again in a moment.',
   internal: 'The host’s log has the details.',
   model: 'The provider refused the request. The detail and the host’s log have the reason.',
-  rate_limited: 'The provider’s limit is reached. Wait, then continue.',
-  overloaded: 'The provider is overloaded. Wait, then continue.',
-  timeout: 'It took too long. Continue to try again.',
-  dead_letter: 'No attempt made progress. Read the reasons in the host’s log, then continue.',
+  rate_limited: 'The provider’s limit is reached. Wait, then run it again.',
+  overloaded: 'The provider is overloaded. Wait, then run it again.',
+  timeout: 'It took too long. Run it again.',
+  dead_letter: 'No attempt made progress. Read the reasons in the host’s log, then run it again.',
   resolution: 'A part of the agent is missing in this program.',
   plugin: 'A plugin failed. The host’s log has the details.',
   invalid: 'Change the request, then try again.',
@@ -35,6 +36,7 @@ interface Said {
   detail: string;
   code: string;
   todo: string;
+  mark?: boolean; // it is the end of a run
 }
 
 export function explain(e: unknown): Said {
@@ -59,18 +61,28 @@ export function Problem({ error, children }: { error: unknown; children?: Compon
   );
 }
 
-// Failure shows the error that a run ended with.
-export function Failure({ code, detail, children }: { code: string; detail: string; children?: ComponentChildren }) {
-  return <Card title="The run failed" detail={detail} code={code} todo={advice[code] ?? 'Continue from the last step, or ask again.'}>{children}</Card>;
+// titles name what a run failed by, for the codes where that is no part of the run itself.
+const titles: Record<string, string> = {
+  model: 'The model failed',
+  overloaded: 'The model was overloaded',
+  rate_limited: 'The provider’s limit was reached',
+  timeout: 'It took too long',
+  plugin: 'A plugin failed',
+};
+
+// Failure shows the error that a run ended with, and how many of its steps are kept.
+export function Failure({ code, detail, kept, children }: { code: string; detail: string; kept: number; children?: ComponentChildren }) {
+  const stored = kept ? `${kept === 1 ? 'Step 1 is' : `Steps 1 to ${kept} are`} stored and will not be repeated. ` : '';
+  return <Card title={titles[code] ?? 'The run failed'} mark detail={detail} code={code} todo={stored + (advice[code] ?? 'Run it again, or ask otherwise.')}>{children}</Card>;
 }
 
-function Card({ title, detail, code, todo, children }: Said & { children?: ComponentChildren }) {
+function Card({ title, detail, code, todo, mark, children }: Said & { children?: ComponentChildren }) {
   return (
     <div class="problem" role="alert">
       <p>
-        <strong>{title}</strong> {code && <code>{code}</code>}
+        {mark && <Status name="failed" />} <strong>{title}</strong> {code && <code>{code}</code>}
       </p>
-      {detail && <p class="detail">{detail}</p>}
+      {detail && <p class="detail" dir="auto">{detail}</p>}
       {todo && <p>{todo}</p>}
       <div class="actions">
         {children}

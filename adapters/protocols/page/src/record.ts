@@ -17,6 +17,7 @@ export interface ShownCall {
   isError?: boolean;
   output: string; // what it puts out while it runs
   activity?: JSONValue;
+  progress?: Progress; // how far it is, while it says so
   ticket?: Ticket;
   answered?: string; // what was decided
   ready: number; // when it could begin, unix milliseconds; 0: not known
@@ -38,11 +39,20 @@ export interface Void {
   moved: boolean; // another claim goes on: the first one's host has ended
 }
 
+// How far a tool is, by its own account: the content of an activity of the type tool_progress.
+export interface Progress {
+  progress?: number; // from 0 to 1; absent: nobody knows the total
+  loaded: number;
+  total?: number;
+  message?: string;
+}
+
 // What a model said in one step, as it is shown.
 export interface Turn {
   id: string;
   run: string;
   step: number;
+  at?: number; // when it was stored, of a turn that comes from messages
   blocks: Block[];
   calls: ShownCall[];
   usage?: Usage;
@@ -296,7 +306,8 @@ export class RunRecord {
         c.output += e.delta ?? '';
         break;
       case 'activity_snapshot':
-        c.activity = e.content;
+        if (e.activity_type === 'tool_progress') c.progress = e.content as unknown as Progress;
+        else c.activity = e.content;
         break;
       case 'activity_delta':
         c.activity = apply(c.activity ?? null, (e.patch ?? []) as unknown as Operation[]);

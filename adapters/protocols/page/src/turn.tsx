@@ -1,44 +1,83 @@
-// One turn of the model in the chat: what it thought, said and called.
+// One turn of the model in the chat: who said it, what it thought, said and called.
+import { useEffect, useRef } from 'preact/hooks';
+import { Calls } from './call';
 import { duration, tokens } from './format';
-import { Shown, coded } from './hidden';
+import { FileView } from './file';
+import { Shown } from './hidden';
 import { Icon, Status } from './icons';
-import { JSONView, oneLine, pretty } from './json';
+import { pretty } from './json';
 import { Markdown } from './markdown';
-import type { RunRecord, ShownCall, Step, Turn } from './record';
-import { route, select } from './route';
-import { TicketCard, ofTicket } from './ticket';
-import type { Block } from './types';
+import type { RunRecord, Step, Turn } from './record';
+import { recordOf } from './follow';
+import { onSight } from './sight';
+import { readSteps } from './stored';
+import type { Attempt, Block, StoredStep } from './types';
 
 interface Properties {
   turn: Turn;
   record?: RunRecord;
+  agent: string;
   onDecided: (suspension: string) => void;
 }
 
 // TurnView shows a turn. While it is being said its end is marked busy, and a screen
 // reader is told of the whole, not of each piece.
-export function TurnView({ turn, record, onDecided }: Properties) {
+export function TurnView({ turn, record, agent, onDecided }: Properties) {
+  record?.version.value;
   const step = record ? (turn as Step) : undefined;
   const writing = !!step && !step.said && !step.ended && !record?.complete;
+  const article = useRef<HTMLElement>(null);
+  // What no event tells of calls is stored: read for those that are over, once they are seen.
+  const wants = turn.calls.length > 0 && (!record || turn.calls.some((c) => c.asked > 0 && c.ended > 0));
+  const over = !record || record.complete;
+  useEffect(() => (wants ? onSight(article.current!, () => void readSteps(recordOf(turn.run))) : undefined), [wants, over, turn.run]);
+  const stored = recordOf(turn.run).stored.value.find((s) => s.step === turn.step);
   return (
-    <article class="turn" aria-label="Agent" aria-busy={writing} data-step={turn.step}>
+    <article class="turn" aria-label="Agent" aria-busy={writing} data-step={turn.step} ref={article}>
+      <p class="who">
+        <Icon name="agent" /> <strong><bdi><Shown text={agent || 'agent'} /></bdi></strong> <span class="meta">{whenOf(turn, step)}</span>
+      </p>
+      {stored?.takeovers?.map((t, i) => (
+        <p key={i} class="meta"><span class="status done"><Icon name="again" /> resumed</span> The host ended in this step. Another took over after {duration(t.began_at - t.lost_at)}.</p>
+      ))}
       {turn.voids.map((v, i) => (
         <details key={i} class="void">
-          <summary>Attempt {i + 1}, restarted</summary>
+          <summary>Attempt {i + 1}, thrown away when the step began again</summary>
           <Blocks blocks={v.blocks} writing={false} />
         </details>
       ))}
+      {turn.retries.length ? turn.retries.map((r, i) => (
+        <p key={i} class="meta">The model failed ({reason(r.reason)}); {r.to ? `${r.to} continues` : `attempt ${r.failed + 1}`}{r.wait > 0 && ` after ${duration(r.wait)}`}.</p>
+      )) : <Attempts step={stored} />}
       <Blocks blocks={turn.blocks} writing={writing} />
-      {turn.calls.map((c) => <CallCard key={c.id} call={c} turn={turn} onDecided={onDecided} />)}
-      {turn.retries.map((r, i) => (
-        <p key={i} class="meta">
-          The model failed ({r.reason}); {r.to ? `${r.to} continues` : `attempt ${r.failed + 1}`}{r.wait > 0 && ` after ${duration(r.wait)}`}.
-        </p>
-      ))}
-      {turn.failed && <p class="meta">The model failed permanently: {turn.failed}.</p>}
+      {turn.calls.length > 0 && <Calls turn={turn} record={record} onDecided={onDecided} />}
+      {turn.failed && <p class="meta"><Status name="failed" /> The model failed permanently: {reason(turn.failed)}.</p>}
       {turn.stop === 'max_tokens' && <p class="meta">Truncated: the model reached its token limit.</p>}
       {writing && !turn.blocks.length && !turn.calls.length && <p class="meta"><Status name="running" quiet /> Calling the model…</p>}
     </article>
+  );
+}
+
+// whenOf names the step of a turn; the first one of a run says when it was.
+function whenOf(turn: Turn, step: Step | undefined): string {
+  const at = turn.step === 1 ? step?.began || turn.at : 0;
+  return [turn.step ? `step ${turn.step}` : '', at ? new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' }) : ''].filter(Boolean).join(', ');
+}
+
+const reason = (kind: string) => kind.replaceAll('_', ' ');
+
+// Attempts says which calls of the model failed before the turn, of a step that was stored.
+function Attempts({ step }: { step?: StoredStep }) {
+  const failed: Attempt[] = (step?.attempts ?? []).filter((a) => a.reason);
+  if (!failed.length) return step?.retries ? <p class="meta">The model failed {step.retries === 1 ? 'once' : `${step.retries} times`} before this answer.</p> : null;
+  return (
+    <>
+      {failed.map((a, i) => (
+        <p key={i} class="meta">
+          Attempt {i + 1}{a.model && ` of ${a.model}`} failed ({reason(a.reason!)}){a.ended_at ? ` after ${duration(a.ended_at - a.began_at)}` : ''}{a.wait_ms ? `; the next one waited ${duration(a.wait_ms)}` : ''}.
+        </p>
+      ))}
+    </>
   );
 }
 
@@ -48,6 +87,7 @@ function Blocks({ blocks, writing }: { blocks: Block[]; writing: boolean }) {
       {blocks.map((b, i) => {
         const open = writing && i === blocks.length - 1;
         if (b.type === 'text') return <Markdown key={i} text={b.text ?? ''} open={open} />;
+        if (b.type === 'file') return <FileView key={i} block={b} />;
         return (
           <details key={i} class="reasoning" open={open}>
             <summary>{open ? 'Thinking…' : 'Thought'}</summary>
@@ -56,32 +96,6 @@ function Blocks({ blocks, writing }: { blocks: Block[]; writing: boolean }) {
         );
       })}
     </>
-  );
-}
-
-function CallCard({ call, turn, onDecided }: { call: ShownCall; turn: Turn; onDecided: (suspension: string) => void }) {
-  const selected = route.value.call === call.id;
-  const arrow = call.result !== undefined || call.message ? ` → ${oneLine(call.message ?? call.result, 60)}` : '';
-  if (call.status === 'waiting' && call.ticket) {
-    if (call.ticket.kind === 'child') return <p class="meta"><Status name="waiting" quiet /> <Shown text={call.name} /> waits for its child run.</p>;
-    return <TicketCard waiting={ofTicket(turn.run, call.ticket)} onDecided={onDecided} />;
-  }
-  return (
-    <details class={`call${selected ? ' selected' : ''}`} data-call={call.id} onToggle={(e) => e.currentTarget.open && select({ run: turn.run, step: turn.step, call: call.id })}>
-      <summary>
-        <Icon name="tool" />
-        <span class="call-name"><Shown text={call.name} /></span>
-        <span class="call-line"><Shown text={oneLine(call.arguments ?? call.text, 60)} /><Shown text={arrow} /></span>
-        <Status name={call.status} />
-      </summary>
-      <p class="label">Arguments</p>
-      {call.arguments === undefined ? <pre tabIndex={0} role="group" aria-label="arguments so far"><Shown text={call.text} /></pre> : <JSONView value={call.arguments} label={`arguments of ${coded(call.name)}`} />}
-      {call.output && <><p class="label">Output</p><pre tabIndex={0} role="group" aria-label="output"><Shown text={call.output} /></pre></>}
-      {call.activity !== undefined && call.status === 'running' && <><p class="label">Activity</p><JSONView value={call.activity} label="activity" /></>}
-      {call.result !== undefined && <><p class="label">Result</p><JSONView value={call.result} label={`result of ${coded(call.name)}`} /></>}
-      {call.message && <><p class="label">What the model reads</p><pre tabIndex={0} role="group" aria-label="message"><Shown text={call.message} /></pre></>}
-      {call.took > 0 && <p class="meta">{duration(call.took)}</p>}
-    </details>
   );
 }
 

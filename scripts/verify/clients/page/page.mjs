@@ -1,6 +1,7 @@
 // Uses the page as a person does. Arguments: the host's address, a folder for pictures.
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
+import { chat } from './chat.mjs';
 import { launch, report, say, watched } from './browser.mjs';
 import { ofRun } from './run.mjs';
 import { decide } from './decide.mjs';
@@ -159,7 +160,7 @@ const scenarios = {
     await say(page, 'fail');
     const alert = page.getByRole('alert');
     await alert.getByText('scripted model failure').waitFor();
-    await alert.getByRole('button', { name: 'Continue from the last step' }).click();
+    await alert.getByRole('button', { name: 'Run again' }).click();
     await bar(page).getByText('failed').waitFor();
   }),
   'another answer, another question, a fork': on(async (page) => {
@@ -317,7 +318,7 @@ const scenarios = {
     await say(page, 'slow: 50');
     await log(page).getByText('w3').waitFor();
     await say(page, 'echo: later');
-    await log(page).getByText('Not read yet').waitFor();
+    await log(page).getByText('queued: next after this run').waitFor();
     await log(page).getByText('Echo: later', { exact: true }).waitFor();
     assert.match(await log(page).innerText(), /slow: 50[^]*w50[^]*echo: later[^]*Echo: later/);
   }),
@@ -332,15 +333,15 @@ const scenarios = {
     await log(page).getByText('w3').waitFor();
     for (const text of ['echo: never', 'echo: first']) {
       await say(page, text);
-      await log(page).getByRole('article', { name: 'You' }).filter({ hasText: text }).getByText('Not read yet').waitFor();
+      await log(page).locator('.row').filter({ hasText: text }).getByText(/^queued/).waitFor();
     }
     const row = (text) => log(page).locator('.row').filter({ hasText: text });
-    await row('echo: never').getByRole('button', { name: 'Withdraw' }).click();
+    await row('echo: never').getByRole('button', { name: 'Remove' }).click();
     await row('echo: never').waitFor({ state: 'detached' });
     await row('echo: first').getByRole('button', { name: 'Edit' }).click();
     await log(page).getByRole('textbox').fill('echo: second');
     await log(page).getByRole('button', { name: 'Change it' }).click();
-    await row('echo: second').getByText('Not read yet').waitFor();
+    await row('echo: second').getByText(/^queued/).waitFor();
     await page.getByRole('button', { name: 'Stop the run' }).click();
     await log(page).getByText('Echo: second', { exact: true }).waitFor();
     assert.doesNotMatch(await log(page).innerText(), /never|first/);
@@ -463,6 +464,7 @@ const scenarios = {
     await page.getByRole('alert').getByRole('link', { name: 'New thread' }).click();
     await page.getByRole('heading', { name: 'New thread' }).first().waitFor();
   }, {}, /status of 404/),
+  ...chat(on),
   ...decide(on),
   ...keyboard(on),
   ...shell(on, browser, url),
