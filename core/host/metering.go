@@ -170,15 +170,29 @@ func newLedger(c *Options) (*accounting.Ledger, *meter, error) {
 	return ledger, &meter{on: true, billed: m.Memory > 0, handlers: handlers{now: c.Env.Now}}, err
 }
 
+// errUnrecorded refuses reports of usage that is not recorded.
+var errUnrecorded = core.Errorf(core.CodeNotFound, "usage is not recorded here")
+
 // Report returns the usage of a tenant, in order of day, user, agent, run and model. It
 // includes everything that was committed before the call. More than 5,000 rows, or 100,000
 // records of a report by runs, are core.CodeInvalid. The error is core.CodeNotFound if usage is
 // not recorded.
 func (r *Host) Report(ctx context.Context, q account.Query) ([]account.Row, error) {
 	if r.ledger == nil {
-		return nil, core.Errorf(core.CodeNotFound, "usage is not recorded here")
+		return nil, errUnrecorded
 	}
 	return r.ledger.Report(ctx, q)
+}
+
+// ReportHours returns the usage of a tenant in each hour of a query; hours without usage have
+// zeros. A run counts in the hour in which it began, once it has ended or waits. The error
+// is core.CodeNotFound if usage is not recorded, and core.CodeInvalid for more than 2,400
+// hours.
+func (r *Host) ReportHours(ctx context.Context, q account.HourQuery) ([]account.Hour, error) {
+	if r.ledger == nil {
+		return nil, errUnrecorded
+	}
+	return r.ledger.Hours(ctx, q)
 }
 
 // SumUsage sums the records of past hours of usage, until the time is over, and returns how

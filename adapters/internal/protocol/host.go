@@ -106,6 +106,8 @@ type Accountant interface {
 	// Report returns the usage of a tenant; the error has code not_found if usage is not
 	// recorded.
 	Report(ctx context.Context, q account.Query) ([]account.Row, error)
+	// ReportHours returns the usage of a tenant by hours; errors as for Report.
+	ReportHours(ctx context.Context, q account.HourQuery) ([]account.Hour, error)
 }
 
 // Catalog describes the agents, models and tools of the program.

@@ -139,6 +139,7 @@ func (e *exercise) succeed() {
 	e.send(200, "GET", "/v1/threads/s1/runs/active", "", "run_id")
 	e.send(200, "GET", "/v1/approvals", "", "")
 	e.send(200, "GET", "/v1/usage?from=2000-01-01&to=2000-01-02&by=day,user,agent,model", "", "")
+	e.send(200, "GET", "/v1/runs/summary?agent=demo", "", "")
 	call := regexp.MustCompile(`"tool_call_id":"([^"]*)"`).FindStringSubmatch(e.send(200, "GET", "/v1/runs/"+run, "", ""))[1]
 	decide := `{"tool_call_id":"` + call + `","action":"resume","payload":{"approved":true},"decision_id":"d1"}`
 	e.send(202, "POST", "/v1/runs/"+run+"/decision", decide, "")
@@ -222,6 +223,10 @@ func (unmetered) Report(context.Context, account.Query) ([]account.Row, error) {
 	return nil, core.Errorf(core.CodeNotFound, "usage is not recorded here")
 }
 
+func (unmetered) ReportHours(context.Context, account.HourQuery) ([]account.Hour, error) {
+	return nil, core.Errorf(core.CodeNotFound, "usage is not recorded here")
+}
+
 // pathOf fills the path of a route.
 func pathOf(r httpapi.Route, thread, run, input string) string {
 	agent := "demo"
@@ -257,7 +262,7 @@ func (e *exercise) absent() {
 		switch r.Name {
 		case "postMessages", "postRun":
 			e.send(404, r.Method, pathOf(r, "a1", nobodys, nobodys), say("hi", agent), "")
-		case "getUsage":
+		case "getUsage", "getRunSummary":
 			e.sendTo(httpapi.New(unmetered{e.runtime}, &e.options), 404, r.Method, r.Path+required[r.Name], "", "")
 		case "postThread":
 			e.send(201, r.Method, r.Path, `{"threadId":"a2"}`, "", "User", "ann")

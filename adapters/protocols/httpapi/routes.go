@@ -50,6 +50,11 @@ func listRoutes() []route {
 			Takes: []any{paged{}, ofRuns{}, ofRunFilters{}, ofOneThread{}}, Answers: []answer{{Status: 200, Body: runList{}}}, Refuses: absent,
 		},
 		{
+			Method: "GET", Path: "/v1/runs/summary", Name: "getRunSummary", serve: (*api).getRunSummary,
+			Text:  "Sum the runs that you have started, their tokens and their cost by hours (UTC). Hours without usage are listed with zeros. Callers without a user, and the users in `REVEILLE_USAGE_READERS`, get the sums of the whole tenant. A run counts in the hour of its start, when it has ended or waits. After a wait, its usage counts in the hour in which it resumed.",
+			Takes: []any{ofSummary{}}, Answers: []answer{{Status: 200, Body: runSummary{}}}, Refuses: []core.Code{core.CodeNotFound, core.CodeThrottled},
+		},
+		{
 			Method: "GET", Path: "/v1/threads/{thread}/runs", Name: "getThreadRuns", serve: (*api).getThreadRuns,
 			Text:  "List the runs of a thread, newest submission first.",
 			Takes: []any{ofThread{}, paged{}, ofRuns{}, ofRunFilters{}}, Answers: []answer{{Status: 200, Body: runList{}}}, Refuses: absent,

@@ -75,6 +75,12 @@ type ofRuns struct {
 	Termination core.TerminationType `in:"query" json:"termination,omitempty" schema:"enum=natural_end|behavior_requested|stopped|cancelled|blocked|superseded|error"` // only finished runs with this termination
 }
 
+type ofSummary struct {
+	Since int64  `in:"query" json:"since,omitempty" schema:"min=0,max=9007199254740991"` // the first hour is the one of this time, in Unix milliseconds; default is 24 hours, the last one included
+	Until int64  `in:"query" json:"until,omitempty" schema:"min=0,max=9007199254740991"` // the last hour starts before this time, in Unix milliseconds; default is now. A summary covers at most 2,400 hours
+	Agent string `in:"query" json:"agent,omitempty"`                                     // only runs of this agent
+}
+
 type ofRunFilters struct {
 	Text      string   `in:"query" json:"q,omitempty" schema:"maxLength=200"`                   // text in the start of the input, in the title of the thread, or in the id of the run or the thread; case does not matter
 	Since     int64    `in:"query" json:"since,omitempty" schema:"min=0,max=9007199254740991"`  // only runs submitted at this time or later, in Unix milliseconds

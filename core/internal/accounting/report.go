@@ -28,49 +28,15 @@ func (l *Ledger) Report(ctx context.Context, q account.Query) ([]account.Row, er
 	}
 	first, last := q.From.UTC().Truncate(24*time.Hour), q.To.UTC().Truncate(24*time.Hour)
 	from, to := calendar.Hour(first.UnixMilli()), calendar.Hour(last.UnixMilli())+23
-	// The marks first: an hour whose mark is gone by then has a whole sum.
-	open, err := l.open(ctx, q.Tenant, from, to)
-	if err != nil {
-		return nil, err
-	}
 	rows := rows{l: l, q: q, at: map[key]*account.Row{}}
 	if l.o.Rates != nil {
+		var err error
 		if rows.rates, err = l.o.Rates(); err != nil {
 			return nil, err
 		}
 	}
-	for next := from; next <= to; {
-		totals, err := l.o.Store.UsageTotals(ctx, q.Tenant, next, to, pageOf)
-		if err != nil {
-			return nil, err
-		}
-		if len(totals) == 0 {
-			break
-		}
-		for _, t := range totals {
-			if slices.Contains(open, t.Hour) {
-				continue
-			}
-			if q.By.Run {
-				if err := rows.read(ctx, t.Hour); err != nil {
-					return nil, err
-				}
-				continue
-			}
-			var s stored
-			if err := l.o.Records.Decode("usage sums", t.Payload, &s); err != nil {
-				return nil, err
-			}
-			if err := rows.add(t.Hour, s.Sums); err != nil {
-				return nil, err
-			}
-		}
-		next = totals[len(totals)-1].Hour + 1
-	}
-	for _, hour := range open {
-		if err := rows.read(ctx, hour); err != nil {
-			return nil, err
-		}
+	if err := l.each(ctx, q.Tenant, from, to, &rows); err != nil {
+		return nil, err
 	}
 	return rows.sorted(), nil
 }
@@ -101,6 +67,8 @@ type rows struct {
 	at    map[key]*account.Row
 	seen  int // records that were read
 }
+
+func (r *rows) apart() bool { return r.q.By.Run }
 
 // read adds the records of an hour.
 func (r *rows) read(ctx context.Context, hour int64) error {
