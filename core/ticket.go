@@ -109,6 +109,10 @@ type Decision struct {
 	Action  DecisionAction  `json:"action"`
 	Payload json.RawMessage `json:"payload,omitempty"` // {"approved": false} of a person cancels, with either Action
 	Reason  string          `json:"reason,omitempty"`  // reason of a cancel, for the model
+	// Arguments replace the model's arguments of the call that the decision resumes: a JSON
+	// object. The turn keeps the model's. Only a person may set them, and only if the tool
+	// runs after the decision; absent: the call runs as the ResumeMode says.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Remember is how long a person's permission holds, and RememberAs which calls it
 	// covers. The permission plugin remembers it, or, for the Approval of a tool, the
 	// runtime.
@@ -151,7 +155,21 @@ func (d Decision) Check() error {
 	if len(d.Payload) > 0 && !json.Valid(d.Payload) {
 		return Errorf(CodeInvalid, "payload is not JSON")
 	}
+	if err := d.checkArguments(); err != nil {
+		return err
+	}
 	return d.checkRemember()
+}
+
+func (d Decision) checkArguments() error {
+	switch {
+	case len(d.Arguments) == 0:
+	case d.Action != DecisionResume:
+		return Errorf(CodeInvalid, "action %q has arguments, allowed are arguments with %q", d.Action, DecisionResume)
+	case !json.Valid(d.Arguments) || !bytes.HasPrefix(bytes.TrimSpace(d.Arguments), []byte("{")):
+		return Errorf(CodeInvalid, "arguments are not a JSON object")
+	}
+	return nil
 }
 
 func (d Decision) checkRemember() error {

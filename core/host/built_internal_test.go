@@ -108,7 +108,7 @@ func TestAReportHasThePricesOfTheConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, queue := program(t, func(c *Options) {
-		c.Records = thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}}
+		c.Records = thread.Records{Schemas: thread.Schemas{Reads: 3, Writes: 3}}
 		c.Agents.Models = map[string]agent.ModelBinding{"m": {Model: scripted.New(c.Env), Provider: "p", Name: "x"}}
 		c.Metering = &Metering{Models: models, Rates: func() (account.Rates, error) { return account.Rates{WriteUnits: 1}, nil }}
 	})

@@ -2,9 +2,13 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/pins"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
+	"github.com/reveille-run/reveille/core/internal/toolrun"
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
@@ -33,6 +37,29 @@ func (r *Host) DecideThread(ctx context.Context, id core.Identity, threadID stri
 	d.User = id.User
 	decided, err := r.mailbox.Decide(ctx, key, d)
 	return decided, hidden(err, "thread", threadID)
+}
+
+// accepts is mailbox.Options.Accepts. The tool is that of the agent to which the run is
+// pinned. If the store or this build cannot resolve it, the arguments are checked only when
+// the call runs, perhaps by another build.
+func accepts(agents *pins.Pins) func(context.Context, thread.RunRecord, string, json.RawMessage) error {
+	return func(ctx context.Context, r thread.RunRecord, name string, arguments json.RawMessage) error {
+		if r.Resolution == "" { // it is not pinned: resolving it would pin it
+			return nil
+		}
+		found, err := agents.Resolve(ctx, r.AgentID, r.Resolution)
+		if err != nil {
+			return ctx.Err()
+		}
+		t, ok := found.WithFrontend(r.Frontend).Tools[name]
+		if !ok {
+			return nil
+		}
+		if _, err := toolrun.Prepare(t, arguments); err != nil {
+			return core.Errorf(core.CodeInvalid, "arguments: %s", toolcall.Complaint(err))
+		}
+		return nil
+	}
 }
 
 // decisions are those of one request, after they were taken. The head after the last

@@ -98,9 +98,10 @@ func build(c Options) (*Host, error) {
 			r.queue.moved(key)
 		}
 	}
+	pinned := pins.New(agents, c.Store)
 	r.mailbox, err = mailbox.New(mailbox.Options{
 		Env: c.Env, Store: c.Store, Waker: c.Waker, Logger: c.Logger, Records: c.Records, Worker: c.Worker, Lease: c.Lease,
-		Fits: toolcall.CheckDecision, Moved: moved, Publisher: c.Publisher, Announce: c.Announce,
+		Fits: toolcall.CheckDecision, Accepts: accepts(pinned), Moved: moved, Publisher: c.Publisher, Announce: c.Announce,
 		KeepUsage: c.Metering.keep(), Price: c.Metering.price(), Limits: c.Limits,
 	})
 	if err != nil {
@@ -114,7 +115,7 @@ func build(c Options) (*Host, error) {
 		compact = nil
 	}
 	r.stepper, err = run.New(run.Options{
-		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: pins.New(agents, c.Store), Records: c.Records, Stops: c.Stops,
+		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: pinned, Records: c.Records, Stops: c.Stops,
 		Logger: c.Logger, Observer: observe(c.Observer), Lease: r.mailbox.Lease(), Poll: c.Poll, Window: c.Window, CacheSize: c.CacheSize, Snapshot: c.Snapshot, LeaveFor: c.LeaveFor,
 		Profiles: func(tenant string) state.Profiles { return store.ProfilesOf(c.Store, tenant) },
 		Children: children{r.submits}, Chunks: !c.alone, Said: r.watches.spoke, Metering: c.Metering.run(), Limits: r.limits, Compact: compact, Failed: causes.note, Accept: checks.accept,

@@ -37,7 +37,7 @@ func (d Deciding) check() error {
 	switch {
 	case d.Target == "":
 		return core.Errorf(core.CodeInvalid, "the decision names neither a tool call nor a suspension")
-	case !utf8.ValidString(d.Target) || !utf8.Valid(d.Decision.Payload) || !utf8.ValidString(d.Decision.Reason):
+	case !utf8.ValidString(d.Target) || !utf8.Valid(d.Decision.Payload) || !utf8.Valid(d.Decision.Arguments) || !utf8.ValidString(d.Decision.Reason):
 		return core.Errorf(core.CodeInvalid, "the decision is not UTF-8")
 	}
 	return d.Decision.Check()
@@ -56,6 +56,10 @@ func (d Deciding) normalized() (_ core.Decision, derived bool) {
 	if string(said.Payload) == "null" {
 		said.Payload = nil
 	}
+	var arguments bytes.Buffer
+	if json.Compact(&arguments, said.Arguments) == nil {
+		said.Arguments = arguments.Bytes()
+	}
 	if said.ID != "" {
 		return said, false
 	}
@@ -65,6 +69,9 @@ func (d Deciding) normalized() (_ core.Decision, derived bool) {
 	parts := []string{d.Target, string(said.Action), string(said.Payload), said.Reason}
 	if said.Remember != "" { // absent it must leave the ids of requests as they were
 		parts = append(parts, string(said.Remember), string(said.RememberAs))
+	}
+	if len(said.Arguments) > 0 { // likewise; one part more, where remember is two
+		parts = append(parts, string(said.Arguments))
 	}
 	for _, part := range parts {
 		_, _ = fmt.Fprintf(h, "%d:%s", len(part), part) // a hash takes everything
@@ -187,9 +194,8 @@ func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, o 
 	case err != nil:
 	case ticket.Kind == core.TicketChild && !o.child: // before checking whether it would fit
 		err = fmt.Errorf("tool call %s: %w", core.Excerpt(ticket.CallID), thread.ErrChild)
-	case found && s.fits != nil:
-		err = s.fits(ticket, u.said)
 	case found:
+		err = u.checkFit(ctx, ticket)
 	default:
 		err = u.recall(ctx, head)
 	}
@@ -201,6 +207,24 @@ func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, o 
 		return Decided{}, head, s.outward(ctx, key, "decision", err)
 	}
 	return u.receipt, head, nil
+}
+
+// checkFit checks the decision against its ticket, and arguments that a person puts in
+// place against the call's tool, for which the run's record is read.
+func (u *deciding) checkFit(ctx context.Context, ticket core.Ticket) error {
+	if u.s.fits != nil {
+		if err := u.s.fits(ticket, u.said); err != nil {
+			return err
+		}
+	}
+	if len(u.said.Arguments) == 0 || u.s.accepts == nil || u.known {
+		return nil
+	}
+	run, ok, err := u.s.reads.runRecord(ctx, u.key, u.receipt.RunID)
+	if err != nil || !ok { // without its record the run decides when it calls the tool
+		return err
+	}
+	return u.s.accepts(ctx, run, ticket.Tool, u.said.Arguments)
 }
 
 // find looks for the ticket that the target names: by its suspension's id, then by its
@@ -282,15 +306,20 @@ func (u *deciding) write(ctx context.Context, head thread.Head, later time.Durat
 	if u.byCall {
 		change.Dedupe = thread.CallDecisionKey(u.receipt.RunID, u.asked.Target, u.said.ID)
 	}
-	name := u.name()
+	name, records := u.name(), u.s.records
+	var edited uint16
+	if len(u.said.Arguments) > 0 {
+		records = records.Edited()
+		edited = records.Writes
+	}
 	c := commit{
-		w: &u.s.writer, key: u.key, later: later,
+		w: &u.s.writer, key: u.key, later: later, covers: edited,
 		change: change,
 		build: func(next thread.Head, _ thread.Result) ([]store.Record, error) {
 			if next.Run.Base-1 != u.receipt.Turn { // a later turn's call waits under the same suspension id
 				return nil, fmt.Errorf("call %s: %w", u.receipt.CallID, thread.ErrNotFound)
 			}
-			payload, err := u.s.records.Encode("decision", thread.DecisionRecord{Decision: u.said, Suspension: u.receipt.SuspensionID})
+			payload, err := records.Encode("decision", thread.DecisionRecord{Decision: u.said, Suspension: u.receipt.SuspensionID})
 			return []store.Record{{Name: name, Payload: payload}}, err
 		},
 	}

@@ -194,7 +194,7 @@ func (r reader) decision(ctx context.Context, key core.ThreadKey, name string) (
 // compared as bytes: both have been compacted (normalized), and a client that retries its
 // request sends the same text.
 func (u *deciding) same(stored thread.DecisionRecord) error {
-	if stored.Action == u.said.Action && stored.Reason == u.said.Reason && bytes.Equal(stored.Payload, u.said.Payload) &&
+	if stored.Action == u.said.Action && stored.Reason == u.said.Reason && bytes.Equal(stored.Payload, u.said.Payload) && bytes.Equal(stored.Arguments, u.said.Arguments) &&
 		stored.Remember == u.said.Remember && stored.RememberAs == u.said.RememberAs {
 		return nil
 	}

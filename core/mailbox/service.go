@@ -2,6 +2,8 @@ package mailbox
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
 	"log/slog"
 	"time"
 
@@ -29,6 +31,10 @@ type Options struct {
 	// Fits checks the payload of a decision against what its ticket asks for, before it is
 	// stored; see toolcall.CheckDecision. nil: nothing is checked.
 	Fits func(core.Ticket, core.Decision) error
+	// Accepts checks arguments that a decision puts in place of the model's against the tool
+	// of the run's agent, before the decision is stored. If this program cannot resolve the
+	// tool, it returns nil. nil: they are checked only when the call runs.
+	Accepts func(ctx context.Context, run thread.RunRecord, tool string, arguments json.RawMessage) error
 	// Moved receives every head that this service has written, after the write and before
 	// its hint, so that watchers of a thread in this process need not read the store. It
 	// must not block; heads of one thread may come out of order. nil: there are no watchers.
@@ -71,6 +77,7 @@ type Service struct {
 	keep      time.Duration      // how long usage is kept; 0: nothing is metered
 	ledger    *accounting.Ledger // sums the records of usage
 	fits      func(core.Ticket, core.Decision) error
+	accepts   func(context.Context, thread.RunRecord, string, json.RawMessage) error
 	publisher Publisher
 
 	reads  reader // stored records
@@ -103,7 +110,7 @@ func New(o Options) (*Service, error) {
 	}
 	s := &Service{
 		env: o.Env, store: o.Store, records: o.Records, waker: o.Waker, log: o.Logger,
-		worker: o.Worker, lease: o.Lease, keep: o.KeepUsage, fits: o.Fits, publisher: o.Publisher,
+		worker: o.Worker, lease: o.Lease, keep: o.KeepUsage, fits: o.Fits, accepts: o.Accepts, publisher: o.Publisher,
 		ledger: ledger,
 		reads:  reader{env: o.Env, store: o.Store, records: o.Records, price: o.Price},
 		wakes:  wakes{env: o.Env, waker: o.Waker, log: o.Logger},

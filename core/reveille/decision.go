@@ -23,6 +23,10 @@ type Decision struct {
 	// Payload is the value that a resumed call receives: the output of a client's tool, or the
 	// reply to the question. nil: an approval without a payload.
 	Payload json.RawMessage
+	// Arguments is a JSON object with which the call runs instead of the model's arguments.
+	// Only a ticket that a person decides, and whose tool then runs, accepts it. nil: the
+	// call keeps its arguments.
+	Arguments json.RawMessage
 	// Reason is the text of a refusal that the model reads; empty: that the call was denied.
 	Reason string
 	// Remember sets how long the decision also applies to later calls of the same kind: "run"
@@ -56,6 +60,6 @@ func (d Decision) deciding() mailbox.Deciding {
 		action = core.DecisionCancel
 	}
 	return mailbox.Deciding{Target: d.Target, Decision: core.Decision{
-		ID: d.ID, Action: action, Payload: d.Payload, Reason: d.Reason, Remember: d.Remember, RememberAs: d.RememberAs,
+		ID: d.ID, Action: action, Payload: d.Payload, Arguments: d.Arguments, Reason: d.Reason, Remember: d.Remember, RememberAs: d.RememberAs,
 	}}
 }

@@ -104,6 +104,18 @@ func (m *metadataObject) UnmarshalStrict(v strict.Value) error {
 	return v.Decode((*json.RawMessage)(m))
 }
 
+// UnmarshalStrict is for [strict.Value]. The arguments must not have a key twice.
+func (a *argumentsObject) UnmarshalStrict(v strict.Value) error {
+	if v.First() != '{' {
+		return v.Want("an object")
+	}
+	var members map[string]json.RawMessage
+	if err := v.Decode(&members); err != nil {
+		return err
+	}
+	return v.Decode((*json.RawMessage)(a))
+}
+
 // UnmarshalStrict is for [strict.Value]. An object must not have a key twice, which
 // its text may be.
 func (p *anyJSON) UnmarshalStrict(v strict.Value) error {

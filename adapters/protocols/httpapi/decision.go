@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"encoding/json"
 	"net/http"
 
 	"github.com/reveille-run/reveille/adapters/internal/protocol"
@@ -76,7 +77,7 @@ func decision(r *http.Request) (d mailbox.Deciding, err error) {
 		return d, core.Errorf(core.CodeInvalid, "tool_call_id or suspension_id is required")
 	}
 	d.Decision = core.Decision{
-		ID: string(b.DecisionID), Action: b.Action, Payload: b.Payload, Reason: b.Reason, Remember: b.Remember, RememberAs: b.RememberAs,
+		ID: string(b.DecisionID), Action: b.Action, Payload: b.Payload, Arguments: json.RawMessage(b.Arguments), Reason: b.Reason, Remember: b.Remember, RememberAs: b.RememberAs,
 	}
 	return d, d.Decision.Check()
 }

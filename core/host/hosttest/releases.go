@@ -22,11 +22,11 @@ type Options struct {
 }
 
 // The releases: each reads records up to a schema and writes one. Those that
-// know schema 2 have a field more.
+// know schema 3 have a field more.
 var (
 	old     = release{"1/1", thread.Records{Schemas: thread.Schemas{Reads: 1, Writes: 1}}}
-	reading = release{"2/1", thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 1}, Extra: "new in schema 2"}}
-	writing = release{"2/2", thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}, Extra: "new in schema 2"}}
+	reading = release{"3/1", thread.Records{Schemas: thread.Schemas{Reads: 3, Writes: 1}, Extra: "new in schema 3"}}
+	writing = release{"3/3", thread.Records{Schemas: thread.Schemas{Reads: 3, Writes: 3}, Extra: "new in schema 3"}}
 )
 
 type release struct {
@@ -54,13 +54,13 @@ var deployments = []struct {
 	{"a release that reads more, together with the old one",
 		[]phase{{releases: []release{old, reading}}}, old, 1, 2 * time.Minute},
 	{"a release that writes it, together with one that reads it",
-		[]phase{{releases: []release{reading, writing}}}, reading, 2, 2 * time.Minute},
+		[]phase{{releases: []release{reading, writing}}}, reading, 3, 2 * time.Minute},
 	{"all three at once",
-		[]phase{{releases: []release{writing, old, reading}}}, old, 2, 15 * time.Minute},
+		[]phase{{releases: []release{writing, old, reading}}}, old, 3, 15 * time.Minute},
 	{"back to the release that reads it",
-		[]phase{{[]release{writing}, 2}, {releases: []release{reading}}}, writing, 2, 2 * time.Minute},
+		[]phase{{[]release{writing}, 2}, {releases: []release{reading}}}, writing, 3, 2 * time.Minute},
 	{"back too far, and forward again",
-		[]phase{{[]release{writing}, 2}, {[]release{old}, 20}, {releases: []release{reading}}}, old, 2, 40 * time.Minute},
+		[]phase{{[]release{writing}, 2}, {[]release{old}, 20}, {releases: []release{reading}}}, old, 3, 40 * time.Minute},
 }
 
 // transcript is the content of the thread at the end, independent of the releases that

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -94,7 +95,7 @@ type task struct {
 	began     uint64         // revision of the round's state that the call continues from
 	hooks     state.Command  // what these asked for
 	resume    *core.Resume   // the decision that it continues after
-	decision  string         // id of the decision
+	after     followed       // what the result says of the decision
 	suspended []string       // ids of the suspensions that were decided
 	answers   []core.Resume  // what decisions said of how long they hold
 	takes     bool           // it runs the actions that waited for BeforeToolExecute
@@ -110,17 +111,23 @@ type ticket struct {
 	payload []byte // record as it is stored: encoded once, since a write is built again for every head that it meets
 }
 
+// followed is the decision that a call continued after; zero: it did not wait.
+type followed struct {
+	decision  string          // id of the decision
+	arguments json.RawMessage // those that a decision put in place of the model's; nil: none did
+}
+
 // conclusion is the outcome of a call: from its tool, a gate or a decision, or from
 // the runtime if none of them gave one. All of them become one record, in one place
 // (round.keep), so that each call has exactly one result. The code that makes one
 // hands it to the line, which alone decides when it counts.
 type conclusion struct {
-	result   tool.Result
-	hooks    state.Command // what gates and BeforeToolExecute asked for
-	decision string        // id of the decision that it follows
-	blocked  string        // why a gate ended the run over it
-	took     time.Duration // by its tool; 0: none ran
-	place    int           // in the line; 0: none
+	result  tool.Result
+	hooks   state.Command // what gates and BeforeToolExecute asked for
+	after   followed      // the decision that it follows
+	blocked string        // why a gate ended the run over it
+	took    time.Duration // by its tool; 0: none ran
+	place   int           // in the line; 0: none
 }
 
 // synthetic is a result that no tool gave. The status has the reason; the message

@@ -158,7 +158,7 @@ func TestKeepYieldsToANewerProgram(t *testing.T) {
 		head := w.take(t, key)
 		newer, err := mailbox.New(mailbox.Options{
 			Env: env.System(), Store: w.store, Waker: w.queue, Logger: quiet,
-			Records: thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}},
+			Records: thread.Records{Schemas: thread.Schemas{Reads: 3, Writes: 3}},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -335,14 +335,14 @@ func TestResultOfANewerProgramIsLeftToIt(t *testing.T) {
 			tools: []tool.Tool{counted("first", false, &first), slowly("last", &last)},
 		}
 		newer, older := o, o
-		newer.records = thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}, Extra: "x"}
+		newer.records = thread.Records{Schemas: thread.Schemas{Reads: 3, Writes: 3}, Extra: "x"}
 		older.records = thread.Records{Schemas: thread.Schemas{Reads: 1, Writes: 1}}
 		w := newWorld(t, o)
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.crash(t, commitB) // the turn is committed under schema 1
 		result := w.record(t, store.LogName(3))
 		if err := w.store.Backend.Put(t.Context(), key, store.Record{ // a claim of the newer program, which died
-			Name: result.Name, Fence: 2, Payload: []byte(`{"schema":2,"extra":"x",` + string(result.Payload[len(`{"schema":1,`):])),
+			Name: result.Name, Fence: 2, Payload: []byte(`{"schema":3,"extra":"x",` + string(result.Payload[len(`{"schema":1,`):])),
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -356,8 +356,8 @@ func TestResultOfANewerProgramIsLeftToIt(t *testing.T) {
 			t.Fatalf("the older program's step is %+v, %v; want it given back", stepped, err)
 		}
 		h := w.head(t, key)
-		if h.Schema != 2 || h.Run.Attempts != 1 || h.Run.AvailableAt != began.Add(30*time.Second).UnixMilli() {
-			t.Errorf("schema %d, %d attempts, available at %d; want schema 2, the lost claim alone, in 30 s", h.Schema, h.Run.Attempts, h.Run.AvailableAt)
+		if h.Schema != 3 || h.Run.Attempts != 1 || h.Run.AvailableAt != began.Add(30*time.Second).UnixMilli() {
+			t.Errorf("schema %d, %d attempts, available at %d; want schema 3, the lost claim alone, in 30 s", h.Schema, h.Run.Attempts, h.Run.AvailableAt)
 		}
 		time.Sleep(30 * time.Second)
 		w.withRecords(t, newer)
@@ -382,16 +382,16 @@ func TestAdoptedResultRaisesTheHeadsSchema(t *testing.T) {
 		w.crash(t, commitB)
 		result := w.record(t, store.LogName(3))
 		if err := w.store.Backend.Put(t.Context(), key, store.Record{
-			Name: result.Name, Fence: 2, Payload: []byte(`{"schema":2,"extra":"x",` + string(result.Payload[len(`{"schema":1,`):])),
+			Name: result.Name, Fence: 2, Payload: []byte(`{"schema":3,"extra":"x",` + string(result.Payload[len(`{"schema":1,`):])),
 		}); err != nil {
 			t.Fatal(err)
 		}
 		w.take(t, key)
 		w.reclaim(t)
-		o.records = thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 1}, Extra: "x"}
+		o.records = thread.Records{Schemas: thread.Schemas{Reads: 3, Writes: 1}, Extra: "x"}
 		w.withRecords(t, o)
-		if stepped := w.step(t, key); stepped.Outcome != thread.Yield || stepped.Head.Schema != 2 {
-			t.Errorf("the step is %s and leaves schema %d, want yield and 2", stepped.Outcome, stepped.Head.Schema)
+		if stepped := w.step(t, key); stepped.Outcome != thread.Yield || stepped.Head.Schema != 3 {
+			t.Errorf("the step is %s and leaves schema %d, want yield and 3", stepped.Outcome, stepped.Head.Schema)
 		}
 	})
 }

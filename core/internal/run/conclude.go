@@ -43,7 +43,7 @@ func (l *line) concludeNow(ctx context.Context, i int, end conclusion) error {
 		}
 		// The requests of gates and hooks count with this result as with any;
 		// unless it is they that cannot be stored.
-		instead := conclusion{result: tool.Failed("result cannot be stored: " + what), hooks: end.hooks, decision: end.decision, took: end.took}
+		instead := conclusion{result: tool.Failed("result cannot be stored: " + what), hooks: end.hooks, after: end.after, took: end.took}
 		l.tail = was
 		if failed == nil {
 			failed = l.givePlace(ctx, i, &instead, false)

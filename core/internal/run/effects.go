@@ -25,9 +25,9 @@ func (r *round) callEffects(ctx context.Context, was, now thread.Head) {
 			continue
 		}
 		if effects := r.calls.effects(i); len(effects) > 0 {
-			v := r.draft.view()
+			v, call := r.draft.view(), r.calledWith(i)
 			v.at = r.calls[i].result.entry.Message.CreatedAt
-			r.base.hooks.act(ctx, r.holder, v, engine.Moment{Call: &r.turn.ToolCalls[i], CallIndex: i}, effects)
+			r.base.hooks.act(ctx, r.holder, v, engine.Moment{Call: &call, CallIndex: i}, effects)
 		}
 	}
 }

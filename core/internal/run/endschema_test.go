@@ -28,8 +28,8 @@ func TestAnEndRaisesTheHeadsSchemaOverTheResultsOfItsRound(t *testing.T) {
 		ended bool // by a person, before the claim
 		want  []uint16
 	}{
-		{"a failure, and its close", fails, false, []uint16{2, 2}},
-		{"a close alone", slowly("last", new(int)), true, []uint16{2}},
+		{"a failure, and its close", fails, false, []uint16{3, 3}},
+		{"a close alone", slowly("last", new(int)), true, []uint16{3}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestAnEndRaisesTheHeadsSchemaOverTheResultsOfItsRound(t *testing.T) {
 				w.crash(t, commitB)
 				result := w.record(t, store.LogName(3))
 				if err := w.store.Backend.Put(t.Context(), key, store.Record{
-					Name: result.Name, Fence: 2, Payload: []byte(`{"schema":2,"extra":"x",` + string(result.Payload[len(`{"schema":1,`):])),
+					Name: result.Name, Fence: 2, Payload: []byte(`{"schema":3,"extra":"x",` + string(result.Payload[len(`{"schema":1,`):])),
 				}); err != nil {
 					t.Fatal(err)
 				}
@@ -52,7 +52,7 @@ func TestAnEndRaisesTheHeadsSchemaOverTheResultsOfItsRound(t *testing.T) {
 				if tt.ended {
 					cancelRun(t, w, &trace{}, receipt)
 				}
-				o.tools[1], o.records = tt.last, thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 1}, Extra: "x"}
+				o.tools[1], o.records = tt.last, thread.Records{Schemas: thread.Schemas{Reads: 3, Writes: 1}, Extra: "x"}
 				w.withRecords(t, o)
 				head := w.take(t, key)
 				var schemas []uint16

@@ -123,7 +123,7 @@ func newMarket(t *testing.T, change func(*agent.ModelPoolSpec, *agent.Spec), ven
 // entries is the committed log.
 func (m *market) entries(t *testing.T) []thread.Entry {
 	t.Helper()
-	entries, err := threadlog.Read(t.Context(), m.store, thread.Records{Schemas: thread.Schemas{Reads: 2}}, key, 1, m.head(t, key).Seq)
+	entries, err := threadlog.Read(t.Context(), m.store, thread.Records{Schemas: thread.Schemas{Reads: 3}}, key, 1, m.head(t, key).Seq)
 	if err != nil {
 		t.Fatal(err)
 	}

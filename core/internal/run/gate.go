@@ -80,7 +80,7 @@ func (g *gates) refuse(ctx context.Context, t *task) (*conclusion, error) {
 		if t.call.Name == finalanswer.Tool && r.base.agent.Spec.ResponseFormat != nil {
 			why = finalanswer.Tool + " is called alone, behind the results of all other calls"
 		}
-		return &conclusion{result: synthetic(core.ResultInvalid, why), decision: t.decision}, nil
+		return &conclusion{result: synthetic(core.ResultInvalid, why), after: t.after}, nil
 	}
 	if ready, err := toolrun.Prepare(found, t.call.Arguments); err == nil {
 		t.tool = ready
@@ -93,7 +93,7 @@ func (g *gates) refuse(ctx context.Context, t *task) (*conclusion, error) {
 		return nil, err
 	}
 	result.Status = core.ResultInvalid
-	return &conclusion{result: result, decision: t.decision}, nil
+	return &conclusion{result: result, after: t.after}, nil
 }
 
 // gate asks the gates about a call whose arguments are valid: the one that asks what the
@@ -115,7 +115,7 @@ func (g *gates) gate(ctx context.Context, t *task) (admission, error) {
 // endedBy is the outcome of a call that its gates block or give a result, instead
 // of letting it through to its tool.
 func endedBy(verdict plugin.Verdict, t *task) *conclusion {
-	end := conclusion{hooks: t.hooks, decision: t.decision}
+	end := conclusion{hooks: t.hooks, after: t.after}
 	if verdict.Block {
 		reason := wire.Shorten(verdict.Reason, maxDetail)
 		end.result, end.blocked = synthetic(core.ResultBlocked, "blocked: "+reason), reason

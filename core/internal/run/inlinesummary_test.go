@@ -166,7 +166,7 @@ func TestAnInlineSummaryThatCannotBeReadIsDoneWithout(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	newer := thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}}
+	newer := thread.Records{Schemas: thread.Schemas{Reads: 3, Writes: 3}}
 	tests := []struct {
 		name      string
 		before    func(*testing.T, *world) // the step that looks for it

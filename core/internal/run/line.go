@@ -52,7 +52,7 @@ func (l *line) givePlace(ctx context.Context, i int, end *conclusion, ask bool) 
 		return nil
 	}
 	now := l.now()
-	if ask && l.collides(&end.hooks, now) && asksAgain(end.result.Status, end.decision) {
+	if ask && l.collides(&end.hooks, now) && asksAgain(end.result.Status, end.after.decision) {
 		again, err := l.hookAgain(ctx, i, end.result.Status)
 		if err != nil {
 			return err
@@ -170,7 +170,7 @@ func asksAgain(status core.ResultStatus, decision string) bool {
 // count anyway.
 func (l *line) hookAgain(ctx context.Context, i int, status core.ResultStatus) (state.Command, error) {
 	r := l.round
-	again := task{index: i, call: r.turn.ToolCalls[i]}
+	again := task{index: i, call: r.calledWith(i)}
 	if t := r.calls[i].task; t != nil { // else an earlier claim's, or a gate gave the result
 		again = *t
 	}

@@ -115,7 +115,7 @@ func (l *line) lineUpAgain(ctx context.Context, i int, ask bool) error {
 // found is the conclusion of a call whose result was found: the values of its
 // record.
 func found(e *thread.Entry) conclusion {
-	end := conclusion{result: tool.Result{ToolResult: *e.Message.ToolResult}, decision: e.Decision, blocked: e.Blocked}
+	end := conclusion{result: tool.Result{ToolResult: *e.Message.ToolResult}, after: followed{e.Decision, e.Arguments}, blocked: e.Blocked}
 	if e.Hooks != nil {
 		end.hooks = *e.Hooks
 	}

@@ -136,7 +136,7 @@ func (m *merger) afterTool(ctx context.Context, i int) error {
 	if !r.hooked() {
 		return nil
 	}
-	c, call := &r.calls[i], r.turn.ToolCalls[i]
+	c, call := &r.calls[i], r.calledWith(i)
 	said := c.result.entry.Message
 	switch said.ToolResult.Status {
 	case core.ResultNotExecuted, core.ResultUnknown, core.ResultDenied, core.ResultCancelled:

@@ -26,7 +26,7 @@ import (
 // readers of its own are told of each event that they can hear. Another process reads it all.
 func TestEachRecordOfAStepIsOfTheSchemaOfItsProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		records, metering := thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}}, &accounting.Metering{Keep: time.Hour}
+		records, metering := thread.Records{Schemas: thread.Schemas{Reads: 3, Writes: 3}}, &accounting.Metering{Keep: time.Hour}
 		asks := []model.Delta{say("so"), begin(0, "c1", "echo"), argue(0, `{"text":"a"}`), {Type: model.DeltaStop, Stop: core.StopToolUse}}
 		var seen []string
 		o := options{
@@ -96,7 +96,7 @@ func TestEachRecordOfAStepIsOfTheSchemaOfItsProgram(t *testing.T) {
 		if got, want := w.end(t, key, receipt), `done 2 {"type":"natural_end"} "ok"`; got != want {
 			t.Errorf("the run is %s, want %s", got, want)
 		}
-		const two = `{"schema":2`
+		const two = `{"schema":3`
 		want := map[string]string{"C": two, "D": two, "E": two, "L": two, "M": two, "Q": two, "R": two, "S": two, "U": two}
 		if diff := cmp.Diff(want, written); diff != "" {
 			t.Errorf("records by their kind (-want +got):\n%s", diff)

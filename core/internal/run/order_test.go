@@ -344,7 +344,7 @@ func TestAdoptedResultRaisesTheHeadsSchemaBeforeTheRoundEnds(t *testing.T) {
 				w.crash(t, commitB)
 				result := w.record(t, store.LogName(3))
 				if err := w.store.Backend.Put(t.Context(), key, store.Record{
-					Name: result.Name, Fence: 2, Payload: []byte(`{"schema":2,"extra":"x",` + string(result.Payload[len(`{"schema":1,`):])),
+					Name: result.Name, Fence: 2, Payload: []byte(`{"schema":3,"extra":"x",` + string(result.Payload[len(`{"schema":1,`):])),
 				}); err != nil {
 					t.Fatal(err)
 				}
@@ -355,13 +355,13 @@ func TestAdoptedResultRaisesTheHeadsSchemaBeforeTheRoundEnds(t *testing.T) {
 					schema = w.head(t, key).Schema
 					return tool.NewResult("ok"), nil
 				}})
-				o.records = thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 1}, Extra: "x"}
+				o.records = thread.Records{Schemas: thread.Schemas{Reads: 3, Writes: 1}, Extra: "x"}
 				w.withRecords(t, o)
 				if stepped := w.step(t, key); stepped.Outcome == thread.Wait {
 					schema = stepped.Head.Schema
 				}
-				if schema != 2 {
-					t.Errorf("the head has schema %d, want 2", schema)
+				if schema != 3 {
+					t.Errorf("the head has schema %d, want 3", schema)
 				}
 			})
 		})

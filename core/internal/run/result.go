@@ -48,7 +48,7 @@ func (r *round) resultEntry(i int, end conclusion) thread.Entry {
 		}
 	}
 	began, ended := r.timeOf(InstantResultRound, i, 0), r.timeOf(InstantResult, i, 0)
-	entry := thread.Entry{Run: r.holder.id, Step: r.holder.events.Step(), At: began, Decision: end.decision, Blocked: end.blocked, Duration: end.took.Milliseconds(), Message: &core.Message{
+	entry := thread.Entry{Run: r.holder.id, Step: r.holder.events.Step(), At: began, Decision: end.after.decision, Arguments: end.after.arguments, Blocked: end.blocked, Duration: end.took.Milliseconds(), Message: &core.Message{
 		ID: history.ResultID(r.holder.id, r.holder.events.Step(), i), Role: core.RoleTool, ToolResult: &result,
 		RunID: r.holder.id, Step: r.holder.events.Step(), CreatedAt: ended,
 	}}
@@ -115,7 +115,7 @@ func (r *round) storeResults(ctx context.Context) error {
 func (r *round) storeSmaller(ctx context.Context, i int) error {
 	was := r.calls[i].result.entry
 	small := tool.Failed("result cannot be stored: it is too large")
-	entry := r.resultEntry(i, conclusion{result: small, decision: was.Decision, blocked: was.Blocked})
+	entry := r.resultEntry(i, conclusion{result: small, after: followed{was.Decision, was.Arguments}, blocked: was.Blocked})
 	entry.At, entry.Duration, entry.Message.CreatedAt = was.At, was.Duration, was.Message.CreatedAt
 	payload, err := r.holder.records.EncodeEntry(&entry)
 	if err != nil {

@@ -30,7 +30,7 @@ func (g *gates) resume(ctx context.Context, t *task) (*conclusion, error) {
 	}
 	// Both go into every outcome of the call: the result names the decision that it
 	// follows, and a gate that asks the same again counts as granted.
-	t.decision = decision.ID
+	t.after.decision = decision.ID
 	t.suspended = append(slices.Clone(ticket.Suspended), ticket.Suspension.ID)
 	t.at = r.timeOf(InstantAsked, t.index, len(t.suspended))
 	ticket.Ticket.Decision = &decision.Decision
@@ -43,15 +43,30 @@ func (g *gates) resume(ctx context.Context, t *task) (*conclusion, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &conclusion{result: refusal(decision.Decision, ticket.Ticket), hooks: hooks, decision: t.decision}, nil
+		return &conclusion{result: refusal(decision.Decision, ticket.Ticket), hooks: hooks, after: t.after}, nil
 	}
-	switch ticket.Mode {
-	case core.ResumeAsResult:
-		return &conclusion{result: given(decision.Decision), hooks: asked(ticket), decision: t.decision}, nil
-	case core.ResumeAsArguments:
-		t.call.Arguments = decision.Payload // a person's, and checked like the model's
+	if ticket.Mode == core.ResumeAsResult {
+		return &conclusion{result: given(decision.Decision), hooks: asked(ticket), after: t.after}, nil
 	}
+	t.edit(ticket, decision.Decision)
 	return nil, nil
+}
+
+// edit puts the arguments in place that the call runs with, if a decision has set
+// them: this one, or one on an earlier suspension. They are a person's, and checked
+// like the model's, which the turn keeps.
+func (t *task) edit(ticket thread.TicketRecord, d core.Decision) {
+	switch {
+	case len(d.Arguments) > 0:
+		t.after.arguments = d.Arguments
+	case ticket.Mode == core.ResumeAsArguments:
+		t.after.arguments = d.Payload
+	case ticket.Edited:
+		t.after.arguments = ticket.Arguments
+	default:
+		return
+	}
+	t.call.Arguments = t.after.arguments
 }
 
 // answers are the durations that the decisions on a call have set, the newest last.

@@ -184,6 +184,16 @@ func (r *round) addResults() {
 	}
 }
 
+// calledWith is call i with the arguments that its tool received: a person's, if its
+// result says that a decision set them.
+func (r *round) calledWith(i int) core.ToolCall {
+	call := r.turn.ToolCalls[i]
+	if e := r.calls[i].result.entry; e != nil && e.Arguments != nil {
+		call.Arguments = e.Arguments
+	}
+	return call
+}
+
 // complainOf logs that a request of a stored result could not be applied.
 func (r *round) complainOf(ctx context.Context, i int, err error) {
 	call := r.turn.ToolCalls[i]

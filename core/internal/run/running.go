@@ -139,7 +139,7 @@ func (s *scheduler) toolReturned(ctx context.Context, f finished) error {
 			result.Command.Batch.Base = new(t.began)
 		}
 	}
-	err := s.line.conclude(ctx, t.index, conclusion{result: result, hooks: t.hooks, decision: t.decision, took: f.took})
+	err := s.line.conclude(ctx, t.index, conclusion{result: result, hooks: t.hooks, after: t.after, took: f.took})
 	// The runtime's result for a tool that it has abandoned, and that still runs,
 	// proves nothing. The last result of a round travels with its commit, which is
 	// progress.

@@ -109,7 +109,7 @@ func TestSnapshotOfANewerProgramIsNotPassedOver(t *testing.T) {
 		w := newWorld(t, options{})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.step(t, key)
-		if err := w.store.Backend.Put(t.Context(), key, store.Record{Name: recordname.Snapshot, Fence: 1, Payload: []byte(`{"schema":2}`)}); err != nil {
+		if err := w.store.Backend.Put(t.Context(), key, store.Record{Name: recordname.Snapshot, Fence: 1, Payload: []byte(`{"schema":3}`)}); err != nil {
 			t.Fatal(err)
 		}
 		w.stepper = w.other(t, options{})

@@ -102,7 +102,7 @@ func TestASummaryOfANewerProgramIsLeftToIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := options{}
 		w, said := summed(t, &o)
-		newer := thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}}
+		newer := thread.Records{Schemas: thread.Schemas{Reads: 3, Writes: 3}}
 		payload, err := newer.EncodeSummary(6, &thread.Summary{Predecessor: 4, Text: "from the future"})
 		if err != nil {
 			t.Fatal(err)

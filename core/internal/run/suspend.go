@@ -47,7 +47,7 @@ func (w *tickets) suspend(ctx context.Context, t *task, s core.TicketRequest, by
 	// Hooks go with the refusal as with any result: their requests count.
 	refuse := func(why string) (*conclusion, error) {
 		r.holder.warn(ctx, "tool call failed", "call", t.call.ID, "tool", t.call.Name, "error", why)
-		return &conclusion{result: synthetic(core.ResultError, "execution failed: "+why), hooks: t.hooks, decision: t.decision}, nil
+		return &conclusion{result: synthetic(core.ResultError, "execution failed: "+why), hooks: t.hooks, after: t.after}, nil
 	}
 	if err := toolcall.CheckTicketRequest(s); err != nil { // a gate's: of a tool Execute has checked it
 		return refuse(err.Error())
@@ -57,12 +57,13 @@ func (w *tickets) suspend(ctx context.Context, t *task, s core.TicketRequest, by
 		// here: the engine takes a granted suspension for an Allow.
 		return refuse(fmt.Sprintf("the call waits for %q again, which was decided", s.ID))
 	}
-	k := newTicket(r.holder.id, r.turn.ToolCalls[t.index], s)
-	if w.asked(k.ID) { // a decision that names it could mean either call
+	k := newTicket(r.holder.id, t.call, s) // with the arguments that will run
+	if w.asked(k.ID) {                     // a decision that names it could mean either call
 		return refuse(fmt.Sprintf("another call waits under the suspension id %q, which must be its own: left empty, one is made", s.ID))
 	}
 	k.Call, k.record.Suspended, k.record.Answers = uint8(t.index), t.suspended, t.answers
-	k.record.CreatedAt, k.record.ByTool, k.record.After = t.at, byTool, t.decision
+	k.record.CreatedAt, k.record.ByTool, k.record.After = t.at, byTool, t.after.decision
+	k.record.Edited = t.after.arguments != nil
 	if !t.hooks.IsZero() {
 		k.record.Hooks = &t.hooks
 	}

@@ -126,7 +126,7 @@ func (w *world) stands(tb testing.TB) string {
 // results are the committed results, one line each: status and text.
 func (w *world) results(tb testing.TB) (lines []string) {
 	tb.Helper()
-	entries, err := threadlog.Read(tb.Context(), w.store, thread.Records{Schemas: thread.Schemas{Reads: 2}}, key, 1, w.head(tb, key).Seq)
+	entries, err := threadlog.Read(tb.Context(), w.store, thread.Records{Schemas: thread.Schemas{Reads: 3}}, key, 1, w.head(tb, key).Seq)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -152,7 +152,7 @@ func TestForWhomAStepWorksAndUntilWhenItIsHeard(t *testing.T) {
 func TestAllRecordsOfARunHaveTheSchemaOfTheProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := options{
-			records: thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}, Extra: "x"}, model: replies(calls("ask", "{}"), text("ok")),
+			records: thread.Records{Schemas: thread.Schemas{Reads: 3, Writes: 3}, Extra: "x"}, model: replies(calls("ask", "{}"), text("ok")),
 			tools: []tool.Tool{counted("ask", false, new(int))}, plugins: []plugin.Plugin{asking("ask"), (&leaving{}).plugin()},
 		}
 		w := newWorld(t, o)
@@ -164,7 +164,7 @@ func TestAllRecordsOfARunHaveTheSchemaOfTheProgram(t *testing.T) {
 			if strings.Contains(r.Name, "#end#") {
 				kind = "end"
 			}
-			if kinds[kind] = true; !strings.HasPrefix(string(r.Payload), `{"schema":2,"extra":"x"`) {
+			if kinds[kind] = true; !strings.HasPrefix(string(r.Payload), `{"schema":3,"extra":"x"`) {
 				others[r.Name] = string(r.Payload)
 			}
 		}

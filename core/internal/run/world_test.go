@@ -351,7 +351,7 @@ func (w *world) record(tb testing.TB, name string) store.Record {
 // log is the committed log, one line an entry, and checks that it has no gap.
 func (w *world) log(tb testing.TB, key core.ThreadKey) []string {
 	tb.Helper()
-	entries, err := threadlog.Read(tb.Context(), w.store, thread.Records{Schemas: thread.Schemas{Reads: 2}}, key, 1, w.head(tb, key).Seq)
+	entries, err := threadlog.Read(tb.Context(), w.store, thread.Records{Schemas: thread.Schemas{Reads: 3}}, key, 1, w.head(tb, key).Seq)
 	if err != nil {
 		tb.Fatal(err)
 	}

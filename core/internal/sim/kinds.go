@@ -12,7 +12,7 @@ const Kinds = 23
 
 var kindNames = [Kinds]string{
 	"few faults", "mixed programs", "long rounds", "a batch with a poison run", "no faults", "no faults and calm",
-	"local with a poison run", "mixed programs, many faults", "restarts", "late puts", "no reader of schema 2",
+	"local with a poison run", "mixed programs, many faults", "restarts", "late puts", "no reader of schema 3",
 	"mixed programs, late puts", "ambiguous responses",
 	"hints alone", "hints alone, in batches", "input at the end",
 	"decisions, calm", "decisions, few faults", "decisions, mixed programs", "decisions, one trouble each",

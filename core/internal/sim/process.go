@@ -46,7 +46,7 @@ type host struct {
 	cancel   context.CancelCauseFunc
 }
 
-// extra is the field that schema 2 adds to every record.
+// extra is the field that schema 3 adds to every record.
 const extra = "next"
 
 // Times of a process.
@@ -88,7 +88,7 @@ func (w *World) newHost(r role) *host {
 
 // program draws what a new process understands and writes.
 func (w *World) program(r role) thread.Schemas {
-	one, bridge, two := thread.Schemas{Reads: 1, Writes: 1}, thread.Schemas{Reads: 2, Writes: 1}, thread.Schemas{Reads: 2, Writes: 2}
+	one, bridge, two := thread.Schemas{Reads: 1, Writes: 1}, thread.Schemas{Reads: 3, Writes: 1}, thread.Schemas{Reads: 3, Writes: 3}
 	switch {
 	case w.config.Programs.Old && w.now < w.stop && r == roleAPI:
 		return two

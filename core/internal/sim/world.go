@@ -43,7 +43,7 @@ type Config struct {
 // Programs are the programs that share the threads.
 type Programs struct {
 	Mixed bool // 1/1, 2/1 and 2/2; 2/1 and 2/2 after the faults
-	Old   bool // with Mixed: no program reads schema 2 until the faults stop, clients write it
+	Old   bool // with Mixed: no program reads schema 3 until the faults stop, clients write it
 	Lacks bool // with Mixed: programs 1/1 have not all tools
 }
 
@@ -194,7 +194,7 @@ const (
 func New(c Config) *World {
 	w := &World{
 		config: c, random: random{mix(c.Seed)}, stop: faultsLast, storage: newStorage(), provider: newProvider(),
-		checks: thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}, Extra: extra},
+		checks: thread.Records{Schemas: thread.Schemas{Reads: 3, Writes: 3}, Extra: extra},
 		idle:   map[role][]*host{}, hosts: map[string]*host{},
 		family: children{byCall: map[string]*child{}, byRun: map[core.ID]*child{}, announced: map[string]int{}, ends: map[core.ID]int{}, missed: map[string]int{}},
 	}

@@ -25,12 +25,15 @@ type Transition struct {
 }
 
 // The schemas of this release, which a zero [Schemas] means. It understands records
-// up to SchemaRead, and writes those of SchemaWritten. A release reads a schema one
+// up to SchemaRead, and writes those of SchemaWritten, but decisions with edited
+// arguments with SchemaEdited: a program of schema 1 would run the model's arguments
+// instead. So it does not claim such a thread. A release reads a schema one
 // release before it writes it; scripts/user/stack, which deploys, compares a
 // deployment with the previous one.
 const (
-	SchemaRead    = 1
+	SchemaRead    = 2
 	SchemaWritten = 1
+	SchemaEdited  = 2
 )
 
 // Schemas are the record schemas that a program understands and writes. A zero field

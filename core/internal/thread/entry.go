@@ -1,6 +1,8 @@
 package thread
 
 import (
+	"encoding/json"
+
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/state"
 )
@@ -59,6 +61,9 @@ type Entry struct {
 	Intents  *state.Command `json:"intents,omitempty"`
 	Decision string         `json:"decision,omitempty"` // id of the decision that the result follows
 	Blocked  string         `json:"blocked,omitempty"`  // why a gate ended the run over the call
+	// Arguments are those that the decision put in place of the model's, which the turn
+	// keeps. The gates and the tool received these; nil: those of the turn.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
 // Member is the place of a thread in a pool of models. The next step continues from

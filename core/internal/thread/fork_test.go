@@ -42,7 +42,7 @@ func TestAForkOfNothingIsRefused(t *testing.T) {
 		{"a last record that supersedes", thread.Fork{Seq: 4, Supersedes: 4}, core.CodeInvalid},
 		{"a summary of more than it has", thread.Fork{Seq: 4, Summary: 5}, core.CodeInvalid},
 		{"a long owner", thread.Fork{Seq: 4, Owner: strings.Repeat("o", 129)}, core.CodeInvalid},
-		{"records of a newer program", thread.Fork{Seq: 4, Schema: 2}, core.CodeSchema},
+		{"records of a newer program", thread.Fork{Seq: 4, Schema: 3}, core.CodeSchema},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -157,7 +157,7 @@ func TestAPromptIsWhatItsHashSays(t *testing.T) {
 	if diff := cmp.Diff(thread.PromptRecord{}, got); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := records.DecodePrompt(hash, []byte(`{"schema":2}`)); core.CodeOf(err) != core.CodeSchema {
+	if _, err := records.DecodePrompt(hash, []byte(`{"schema":3}`)); core.CodeOf(err) != core.CodeSchema {
 		t.Errorf("a newer program's: error %v, want schema", err)
 	}
 	if _, err := records.DecodePrompt(hash, []byte(`{"schema":1`)); core.CodeOf(err) != core.CodeCorrupt {
@@ -180,7 +180,7 @@ func TestAnOutboxRecordIsReadAsItWasWritten(t *testing.T) {
 	if diff := cmp.Diff(record, got); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}
-	if _, err := records.DecodeOutbox([]byte(`{"schema":2}`)); core.CodeOf(err) != core.CodeSchema {
+	if _, err := records.DecodeOutbox([]byte(`{"schema":3}`)); core.CodeOf(err) != core.CodeSchema {
 		t.Errorf("a newer program's: error %v, want schema", err)
 	}
 	if _, err := records.DecodeOutbox([]byte(`{"schema":1,"to":[{"run":"1"}]}`)); core.CodeOf(err) != core.CodeCorrupt {

@@ -175,7 +175,7 @@ func TestRecordsAroundTheLogAreReadAndWrittenAgain(t *testing.T) {
 			if err != nil || string(got) != tt.want {
 				t.Errorf("it is written again as %s, %v; want %s", got, err, tt.want)
 			}
-			newer := strings.Replace(tt.stored, `"schema":1`, `"schema":2`, 1)
+			newer := strings.Replace(tt.stored, `"schema":1`, `"schema":3`, 1)
 			if got, err := tt.again([]byte(newer)); core.CodeOf(err) != core.CodeSchema || got != nil {
 				t.Errorf("of a newer program: %s, %v; want schema", got, err)
 			}
@@ -208,7 +208,7 @@ func TestARecordThatIsNoJSONIsNotStored(t *testing.T) {
 	}
 }
 
-// A record says the schema of the program that made it, and from the second on what that
+// A record says the schema of the program that made it, and from the third on what that
 // program adds.
 func TestWhatAProgramSaysOfItsRecords(t *testing.T) {
 	tests := []struct {
@@ -218,8 +218,8 @@ func TestWhatAProgramSaysOfItsRecords(t *testing.T) {
 	}{
 		{0, "", `{"schema":1,"list":"l","at":9}`},
 		{1, "x", `{"schema":1,"list":"l","at":9}`},
-		{2, "", `{"schema":2,"list":"l","at":9}`},
-		{2, "x", `{"schema":2,"extra":"x","list":"l","at":9}`},
+		{3, "", `{"schema":3,"list":"l","at":9}`},
+		{3, "x", `{"schema":3,"extra":"x","list":"l","at":9}`},
 		{19, "x", `{"schema":19,"extra":"x","list":"l","at":9}`},
 	}
 	for _, tt := range tests {
@@ -232,10 +232,10 @@ func TestWhatAProgramSaysOfItsRecords(t *testing.T) {
 			t.Errorf("a program that writes %d with %q cannot read %s: %v", tt.writes, tt.extra, b, err)
 		}
 		other := thread.Records{Schemas: thread.Schemas{Reads: 19}, Extra: "y"}
-		if _, err := other.DecodeListing(b); (core.CodeOf(err) == core.CodeCorrupt) != (tt.writes >= 2) {
+		if _, err := other.DecodeListing(b); (core.CodeOf(err) == core.CodeCorrupt) != (tt.writes >= 3) {
 			t.Errorf("%s is read by a program that adds something else: %v", b, err)
 		}
-		if schema, err := other.Schema(b); tt.writes >= 2 && (schema != 0 || err == nil) {
+		if schema, err := other.Schema(b); tt.writes >= 3 && (schema != 0 || err == nil) {
 			t.Errorf("%s has the schema %d for that program, %v", b, schema, err)
 		}
 		plain := thread.Records{Schemas: thread.Schemas{Reads: 19}}
@@ -246,7 +246,7 @@ func TestWhatAProgramSaysOfItsRecords(t *testing.T) {
 }
 
 func TestTheSchemaOfAPayloadIsADecimalNumber(t *testing.T) {
-	if got, err := (thread.Records{}).Schema([]byte(`{"schema":2}`)); got != 0 || core.CodeOf(err) != core.CodeSchema {
+	if got, err := (thread.Records{}).Schema([]byte(`{"schema":3}`)); got != 0 || core.CodeOf(err) != core.CodeSchema {
 		t.Errorf("that of a newer program: %d, %v; want schema", got, err)
 	}
 	if got, err := (thread.Records{}).Schema([]byte(`1}`)); got != 0 || core.CodeOf(err) != core.CodeCorrupt {

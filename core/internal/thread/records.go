@@ -16,7 +16,7 @@ import (
 // reads and writes the schemas of this release.
 type Records struct {
 	Schemas
-	// Extra is an additional field that every record of schema 2 and later has: a
+	// Extra is an additional field that every record of schema 3 and later has: a
 	// stand-in for a field of a later release, for tests of two releases that share a
 	// store. Empty: no field.
 	Extra string
@@ -28,13 +28,21 @@ const (
 	extraField   = "extra"
 )
 
+// Edited is r for a decision with edited arguments, whose schema is at least
+// [SchemaEdited].
+func (r Records) Edited() Records {
+	r.Schemas = r.Schemas.Resolved()
+	r.Writes = max(r.Writes, SchemaEdited)
+	return r
+}
+
 // encode returns the payload of a record; what names it in errors. v is a pointer:
 // encoding/json copies a value that it receives.
 func (r Records) encode(what string, v any) ([]byte, error) {
 	schema := r.Schemas.Resolved().Writes
 	var room [64]byte
 	first := strconv.AppendUint(append(room[:0], schemaMember...), uint64(schema), 10)
-	if schema >= 2 && r.Extra != "" {
+	if schema > SchemaRead && r.Extra != "" {
 		first = append(first, `,"extra":`...)
 		first = strconv.AppendQuote(first, r.Extra)
 	}
@@ -67,7 +75,7 @@ func (r Records) schema(what string, b []byte) (uint16, error) {
 	if reads := r.Schemas.Resolved().Reads; n > uint64(reads) {
 		return 0, fmt.Errorf("%s of schema %d, newest known %d: %w", what, n, reads, ErrSchema)
 	}
-	if n >= 2 && r.Extra != "" {
+	if n > SchemaRead && r.Extra != "" {
 		var extra struct{ Extra string }
 		if err := json.Unmarshal(b, &extra); err != nil || extra.Extra != r.Extra {
 			return 0, core.Errorf(core.CodeCorrupt, "decode %s: the field %q of schema %d is %q, want %q", what, extraField, n, extra.Extra, r.Extra)

@@ -32,7 +32,7 @@ func TestRecordsKeepTheirForm(t *testing.T) {
 }
 
 func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
-	records := thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}, Extra: "from the next release"}
+	records := thread.Records{Schemas: thread.Schemas{Reads: 3, Writes: 3}, Extra: "from the next release"}
 	message := core.UserMessage("hello").WithID("m1")
 	entry := thread.Entry{Run: core.ID{1}, Message: &message}
 	queued := thread.Queued{Run: core.ID{1}, Dispatch: core.ID{2}, Messages: []core.Message{message}, CreatedAt: 3}
@@ -47,7 +47,7 @@ func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		if !bytes.HasPrefix(b, []byte(`{"schema":2,"extra":"from the next release",`)) {
+		if !bytes.HasPrefix(b, []byte(`{"schema":3,"extra":"from the next release",`)) {
 			t.Errorf("%s does not begin with its schema: %s", name, b)
 		}
 	}
@@ -77,7 +77,7 @@ func TestOtherPayloadsHaveASchemaToo(t *testing.T) {
 	if err := records.Decode("mood", b, &got); err != nil || got.Mood != "calm" {
 		t.Errorf("%+v (%v)", got, err)
 	}
-	if err := records.Decode("mood", []byte(`{"schema":2}`), &got); !errors.Is(err, thread.ErrSchema) || err.Error() != "mood of schema 2, newest known 1: thread was written by a newer version of the program" {
+	if err := records.Decode("mood", []byte(`{"schema":3}`), &got); !errors.Is(err, thread.ErrSchema) || err.Error() != "mood of schema 3, newest known 2: thread was written by a newer version of the program" {
 		t.Errorf("a newer one: %v", err)
 	}
 	if err := records.Decode("mood", []byte(`{"schema":1,"mood":1}`), &got); core.CodeOf(err) != core.CodeCorrupt {
@@ -100,8 +100,8 @@ func TestDecodeRefusesARecordThatItCannotTrust(t *testing.T) {
 		{"a negative schema", `{"schema":-1}`, core.CodeCorrupt},
 		{"schema 0", `{"schema":0}`, core.CodeCorrupt},
 		{"a schema over 65535", `{"schema":65536}`, core.CodeCorrupt},
-		{"a newer schema", `{"schema":2,"run":"` + one + `"}`, core.CodeSchema},
-		{"a newer schema in another shape", `{"schema":2]`, core.CodeSchema},
+		{"a newer schema", `{"schema":3,"run":"` + one + `"}`, core.CodeSchema},
+		{"a newer schema in another shape", `{"schema":3]`, core.CodeSchema},
 		{"no JSON behind it", `{"schema":1`, core.CodeCorrupt},
 		{"more behind it", `{"schema":1} {}`, core.CodeCorrupt},
 		{"a run that is no id", `{"schema":1,"run":"1","run_id":"1"}`, core.CodeCorrupt},
@@ -123,9 +123,9 @@ func TestDecodeRefusesARecordThatItCannotTrust(t *testing.T) {
 			}
 		})
 	}
-	next := thread.Records{Schemas: thread.Schemas{Reads: 2}, Extra: "x"}
-	if _, err := next.DecodeEntry([]byte(`{"schema":2,"run":"` + one + `"}`)); core.CodeOf(err) != core.CodeCorrupt {
-		t.Errorf("a record of schema 2 without its field: error %v, want corrupt", err)
+	next := thread.Records{Schemas: thread.Schemas{Reads: 3}, Extra: "x"}
+	if _, err := next.DecodeEntry([]byte(`{"schema":3,"run":"` + one + `"}`)); core.CodeOf(err) != core.CodeCorrupt {
+		t.Errorf("a record of schema 3 without its field: error %v, want corrupt", err)
 	}
 	if _, err := next.DecodeEntry([]byte(`{"schema":1,"run":"` + one + `"}`)); err != nil {
 		t.Errorf("a record of schema 1 has no such field: %v", err)
@@ -166,7 +166,7 @@ func TestFieldsOfANewerProgramAreKeptWhereTheRecordIsRewritten(t *testing.T) {
 		t.Error(diff)
 	}
 	// What the record's own program adds is no field of another's.
-	next := thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}, Extra: "x"}
+	next := thread.Records{Schemas: thread.Schemas{Reads: 3, Writes: 3}, Extra: "x"}
 	b, _ = next.EncodeRun(&run)
 	kept, err := next.DecodeRun(b)
 	if diff := cmp.Diff(run, kept); diff != "" || err != nil {
@@ -258,8 +258,8 @@ func FuzzDecodeEntry(f *testing.F) {
 	f.Add([]byte(`{"schema":1,"run":"` + one + `","step":1,"message":{"id":"m","role":"user","content":[{"type":"text","text":"hi"}]}}`))
 	f.Add([]byte(`{"schema":1,"run":"` + one + `","intents":{"batch":{"mutations":[{"key":"k","update":1}]},"effects":[{"key":"e"}]}}`))
 	f.Add([]byte(`{"schema":1,"run":"","message":{"id":"m","role":"tool","tool_result":{"call_id":"c","name":"n","data":{"a":[1,2]}}}}{}`))
-	f.Add([]byte(`{"schema":2,"extra":"x","patch":[{"op":"add","path":"/run/a"}],"totals":{"calls":"AQIDBA=="}}`))
-	records := thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}, Extra: "x"}
+	f.Add([]byte(`{"schema":3,"extra":"x","patch":[{"op":"add","path":"/run/a"}],"totals":{"calls":"AQIDBA=="}}`))
+	records := thread.Records{Schemas: thread.Schemas{Reads: 3, Writes: 3}, Extra: "x"}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		e, err := records.DecodeEntry(b)
 		if err != nil {

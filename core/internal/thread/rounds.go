@@ -18,6 +18,9 @@ type TicketRecord struct {
 	// Hooks is what the call's gates and BeforeToolExecute asked for until then. It
 	// counts with a result that comes without asking them again.
 	Hooks *state.Command `json:"hooks,omitempty"`
+	// Edited is set when a decision on an earlier suspension of the call put the
+	// arguments of the ticket in place of the model's: the call continues with them.
+	Edited bool `json:"edited,omitempty"`
 	// ByTool is set when the call's tool asked, and no gate.
 	ByTool bool `json:"by_tool,omitempty"`
 	// After is the id of the decision that the call had continued after; empty: it

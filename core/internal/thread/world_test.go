@@ -148,9 +148,9 @@ func (w *world) promise(h thread.Head, c thread.Change) {
 // program is the build that makes the next change: a third of the worlds have two.
 func (w *world) program() thread.Schemas {
 	if !w.mixed || w.calm {
-		return thread.Schemas{Reads: 2, Writes: 2}
+		return thread.Schemas{Reads: 3, Writes: 3}
 	}
-	return [...]thread.Schemas{{}, {Reads: 2, Writes: 1}, {Reads: 2, Writes: 2}}[w.rand.IntN(3)]
+	return [...]thread.Schemas{{}, {Reads: 3, Writes: 1}, {Reads: 3, Writes: 3}}[w.rand.IntN(3)]
 }
 
 func (w *world) accept(e thread.Enqueue) {

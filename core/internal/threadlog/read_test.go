@@ -41,7 +41,7 @@ func TestReadRefusesWhatIsNoEntry(t *testing.T) {
 
 func TestReadOfANewerProgramIsASchemaError(t *testing.T) {
 	key, s := core.ThreadKey{Tenant: "acme", Thread: "t1"}, memory.New()
-	newer := thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}}
+	newer := thread.Records{Schemas: thread.Schemas{Reads: 3, Writes: 3}}
 	payload, err := newer.EncodeEntry(&thread.Entry{Run: core.ID{1}})
 	if err != nil {
 		t.Fatal(err)
@@ -50,10 +50,10 @@ func TestReadOfANewerProgramIsASchemaError(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := threadlog.Read(t.Context(), s, thread.Records{}, key, 1, 1); !errors.Is(err, thread.ErrSchema) {
-		t.Errorf("Read of schema 2 by a program of schema 1 returns the error %v, want ErrSchema", err)
+		t.Errorf("Read of schema 3 by a program of schema 1 returns the error %v, want ErrSchema", err)
 	}
 	if entries, err := threadlog.Read(t.Context(), s, newer, key, 1, 1); err != nil || len(entries) != 1 {
-		t.Errorf("Read of schema 2 by its own program returns %d entries, %v, want 1", len(entries), err)
+		t.Errorf("Read of schema 3 by its own program returns %d entries, %v, want 1", len(entries), err)
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 // replays the call needs no payload: that it resumes says everything. Without a
 // schema its payload may be anything, but approved, if an object of a person has
 // it, is true. Only a person's answer about a call that replays is to be remembered.
+// Arguments need a person, a mode in which the tool runs, and no denial; where the payload
+// would replace the arguments they are what the response schema checks.
 func CheckDecision(t core.Ticket, d core.Decision) error {
 	limit := MaxArguments
 	if t.Mode == core.ResumeAsResult {
@@ -24,6 +26,12 @@ func CheckDecision(t core.Ticket, d core.Decision) error {
 	}
 	form, payload := t.Suspension.ResponseSchema, d.Payload
 	replays := t.Mode == core.ResumeReplay || t.Mode == ""
+	if err := checkArguments(t, d); err != nil {
+		return err
+	}
+	if len(d.Arguments) > 0 && !replays {
+		payload = d.Arguments
+	}
 	if d.Lasts() && !t.AsksPermission() {
 		return core.Errorf(core.CodeInvalid, "remember applies to requests for permission, the call waits for something else")
 	}
@@ -40,6 +48,26 @@ func CheckDecision(t core.Ticket, d core.Decision) error {
 		payload = json.RawMessage("null")
 	}
 	return CheckJSON("payload", form, payload)
+}
+
+// checkArguments refuses a decision whose arguments would not run. Whether they are what the
+// tool takes is checked elsewhere.
+func checkArguments(t core.Ticket, d core.Decision) error {
+	runs := t.Mode == core.ResumeReplay || t.Mode == "" || t.Mode == core.ResumeAsArguments
+	switch {
+	case len(d.Arguments) == 0:
+		return nil
+	case len(d.Arguments) > MaxArguments:
+		return ErrArgumentsTooLarge
+	case !t.ByPerson() || !runs:
+		return core.Errorf(core.CodeInvalid, "arguments of a call of kind %q with resume_mode %q cannot be edited, allowed are kind %q with %q or %q",
+			t.Kind, t.Mode, core.TicketPerson, core.ResumeReplay, core.ResumeAsArguments)
+	case t.Refuses(d):
+		return core.Errorf(core.CodeInvalid, "the decision denies the call and has arguments for it")
+	case t.Mode == core.ResumeAsArguments && len(d.Payload) > 0:
+		return core.Errorf(core.CodeInvalid, "the decision has both arguments and a payload, which is the arguments with resume_mode %q", t.Mode)
+	}
+	return nil
 }
 
 // checkApproval refuses an approval that is neither yes nor no: a client that sends

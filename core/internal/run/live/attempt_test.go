@@ -47,7 +47,7 @@ func TestChunksThatCannotBeRead(t *testing.T) {
 		{`{"schema":1,"events":{}}`, core.CodeCorrupt},
 		{`{"schema":1,"events":[{"event_type":"text_delta","at":"0"}]}`, core.CodeCorrupt},
 		{`{"schema":1,"events":[{"event_type":"text_delta","at":"9.0-1-f"}]}`, core.CodeCorrupt},
-		{`{"schema":2,"events":[]}`, core.CodeSchema},
+		{`{"schema":3,"events":[]}`, core.CodeSchema},
 		{`{"schema":1,"events":[{"event_type":"text_delta","delta":"x","at":"0-1-f","later":true}]}`, ""},
 	}
 	for _, tt := range tests {

@@ -37,7 +37,7 @@ func TestTwoBuildsShareAMark(t *testing.T) {
 	if found, err := find(form + `,"mood":"calm"}`); err != nil || found != mark {
 		t.Errorf("with another build's field: %+v, %v", found, err)
 	}
-	if found, err := find(`{"schema":2,"run":"` + mark.Run.String() + `","until":1767225600001}`); found != (live.Mark{}) || !errors.Is(err, thread.ErrSchema) {
+	if found, err := find(`{"schema":3,"run":"` + mark.Run.String() + `","until":1767225600001}`); found != (live.Mark{}) || !errors.Is(err, thread.ErrSchema) {
 		t.Errorf("of a newer schema: %+v, %v", found, err)
 	}
 	if found, err := find(`{"schema":1,"until":"soon"}`); found != (live.Mark{}) || core.CodeOf(err) != core.CodeCorrupt {

@@ -50,6 +50,8 @@ func written(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "string", Pattern: strings.Replace(namePattern, "{1,", "{0,", 1), Not: &jsonschema.Schema{Enum: []any{".", ".."}}}
 	case "anyJSON":
 		return anything()
+	case "argumentsObject":
+		return &jsonschema.Schema{Type: "object"}
 	case "titleText":
 		return &jsonschema.Schema{Types: []string{"string", "null"}, MinLength: jsonschema.Ptr(1), MaxLength: jsonschema.Ptr(200)}
 	case "metadataObject":
