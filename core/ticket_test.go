@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
@@ -51,6 +52,29 @@ func TestOnlyACallThatIsReplayedAsksAPersonForPermission(t *testing.T) {
 	} {
 		if got := (core.Ticket{Mode: test.mode, Kind: test.kind}).AsksPermission(); got != test.want {
 			t.Errorf("%q, %q: %v, want %v", test.mode, test.kind, got, test.want)
+		}
+	}
+}
+
+func TestArgumentsAreAnObjectOfADecisionThatResumes(t *testing.T) {
+	for _, tt := range []struct {
+		action    core.DecisionAction
+		arguments string
+		want      string
+	}{
+		{core.DecisionResume, ` {"a":1}`, ""},
+		{core.DecisionResume, `{"a":`, "arguments are not a JSON object"},
+		{core.DecisionResume, `[1]`, "arguments are not a JSON object"},
+		{core.DecisionResume, `null`, "arguments are not a JSON object"},
+		{core.DecisionCancel, `{"a":1}`, `action "cancel" has arguments, allowed are arguments with "resume"`},
+	} {
+		got := ""
+		err := core.Decision{Action: tt.action, Arguments: json.RawMessage(tt.arguments)}.Check()
+		if err != nil {
+			got = err.Error()
+		}
+		if got != tt.want || err != nil && core.CodeOf(err) != core.CodeInvalid {
+			t.Errorf("%s %s: %q, want %q", tt.action, tt.arguments, got, tt.want)
 		}
 	}
 }

@@ -239,7 +239,7 @@ type decisionBody struct {
 	SuspensionID *string             `json:"suspension_id,omitempty" strict:"also=suspensionId" schema:"minLength=1"`
 	Action       core.DecisionAction `json:"action"`
 	Payload      json.RawMessage     `json:"payload,omitempty"`                              // data for the call. If a person must decide, {"approved": false} cancels with any action
-	Arguments    argumentsObject     `json:"arguments,omitempty"`                            // the call runs with these instead of the model's. Only if a person decides with action resume, and resume_mode is replay_tool_call or pass_decision_to_tool
+	Arguments    argumentsObject     `json:"arguments,omitempty" strict:"null"`              // the call runs with these instead of the model's. Only if a person decides with action resume, and resume_mode is replay_tool_call or pass_decision_to_tool
 	Reason       string              `json:"reason,omitempty"`                               // text that the model reads after a cancel
 	DecisionID   optionalName        `json:"decision_id,omitempty" strict:"also=decisionId"` // id for safe retries; default is derived from the content of the decision
 	Remember     core.Remember       `json:"remember,omitempty"`                             // how long a permission holds

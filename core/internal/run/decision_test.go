@@ -3,6 +3,7 @@ package run_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -31,7 +32,7 @@ var modes = []agent.ExecutionMode{agent.Sequential, agent.ParallelBatchApproval,
 
 // fates are what becomes of the first of two calls that wait; the second is
 // approved.
-var fates = []string{"approve", "deny", "the tool fails", "the gate blocks", "suspends again"}
+var fates = []string{"approve", "deny", "the tool fails", "the gate blocks", "suspends again", "edit", "edit, suspends again"}
 
 // orders are those in which two open tickets are decided.
 var orders = [][]int{{0, 1}, {1, 0}}
@@ -68,8 +69,10 @@ func newDecided(t *testing.T, mode agent.ExecutionMode, fate string, order []int
 		switch {
 		case first && fate == "the tool fails":
 			return tool.Result{}, errors.New("no such file")
-		case first && fate == "suspends again" && c.Resume.Suspension == "gate0":
+		case c.Index == 0 && strings.HasSuffix(fate, "suspends again") && c.Resume.Suspension == "gate0":
 			return tool.Suspended(core.TicketRequest{ID: "tool0", Action: "tool:ask"}), nil
+		case c.Index == 0 && strings.HasPrefix(fate, "edit"):
+			return tool.NewResult(c.Arguments), nil
 		}
 		return tool.NewResult("done"), nil
 	})}
@@ -95,8 +98,11 @@ func (d *decided) run(t *testing.T, dies func()) mailbox.Receipt {
 				continue
 			}
 			decision := approve
-			if call == 0 && d.fate == "deny" {
+			switch {
+			case call == 0 && d.fate == "deny":
 				decision = deny
+			case call == 0 && strings.HasPrefix(d.fate, "edit") && head.Tickets[at].ID == thread.TicketKey(head.Run.ID, "gate0"):
+				decision.Arguments = json.RawMessage(`{"n":7}`)
 			}
 			d.events.lines = append(d.events.lines, fmt.Sprintf("-- call %d is decided", call))
 			if err := d.decide(t.Context(), call, decision); err != nil && !d.store.dead.Load() {

@@ -51,7 +51,11 @@ func (w *world) decide(ctx context.Context, call int, d core.Decision) error {
 	if d.ID == "" {
 		d.ID = "about-" + ticket.Suspension.ID
 	}
-	payload, err := thread.Records{}.Encode("decision", thread.DecisionRecord{Decision: d, Suspension: ticket.Suspension.ID})
+	var records thread.Records
+	if len(d.Arguments) > 0 {
+		records = records.Edited()
+	}
+	payload, err := records.Encode("decision", thread.DecisionRecord{Decision: d, Suspension: ticket.Suspension.ID})
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ var lines = map[string]int{
 	"functions/README.md":                  120,
 	"functions/guides/models.md":           200,
 	"functions/guides/tools.md":            200,
-	"functions/guides/approvals.md":        200,
+	"functions/guides/approvals.md":        230,
 	"functions/guides/embedding.md":        200,
 	"functions/guides/runs.md":             100,
 	"functions/guides/usage-and-limits.md": 200,
