@@ -44,17 +44,25 @@ func (r *Host) DecideThread(ctx context.Context, id core.Identity, threadID stri
 // the call runs, perhaps by another build.
 func accepts(agents *pins.Pins) func(context.Context, thread.RunRecord, string, json.RawMessage) error {
 	return func(ctx context.Context, r thread.RunRecord, name string, arguments json.RawMessage) error {
-		if r.Resolution == "" { // it is not pinned: resolving it would pin it
+		// A run is pinned by its first commit, which a call that waits comes after. One
+		// without a pin must not be pinned here: that is for the worker that opens it.
+		if r.Resolution == "" {
 			return nil
 		}
 		found, err := agents.Resolve(ctx, r.AgentID, r.Resolution)
+		// This proves nothing about the arguments. The worker that resumes the call checks them
+		// with the agent that it resolves.
 		if err != nil {
 			return ctx.Err()
 		}
+		// The tools of the run's frontend are not the agent's, but a gate may ask about
+		// a call of one.
 		t, ok := found.WithFrontend(r.Frontend).Tools[name]
 		if !ok {
 			return nil
 		}
+		// Prepare checks without running the tool. A panic of the check is an error here as it
+		// is when the call runs, and its text is not shown.
 		if _, err := toolrun.Prepare(t, arguments); err != nil {
 			return core.Errorf(core.CodeInvalid, "arguments: %s", toolcall.Complaint(err))
 		}
