@@ -17,7 +17,7 @@ type engine struct{ runtime *runtime.Host }
 // newEngine builds the runtime of a process.
 func newEngine(h *host) (engine, error) {
 	records := thread.Records{Schemas: h.schemas}
-	if h.schemas.Reads > 1 {
+	if h.schemas.Reads > thread.SchemaRead {
 		records.Extra = extra
 	}
 	config := runtime.Options{

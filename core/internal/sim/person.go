@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -89,11 +90,20 @@ func (pe *people) decision(k *asked) deciding {
 	default:
 		d.said.Payload = payload(true)
 	}
+	if edited(id) && d.said.Action == core.DecisionResume && !k.ticket.Refuses(d.said) && k.ticket.Mode != core.ResumeAsResult {
+		d.said.Arguments = json.RawMessage(fmt.Sprintf(`{"k":"%s", "by":"%s"}`, callKey(string(k.ticket.Arguments)), id))
+		if k.ticket.Mode == core.ResumeAsArguments { // the payload would be the arguments
+			d.said.Payload = nil
+		}
+	}
 	if d.said.ID = id; pe.w.random.chance(0.2) {
 		d.said.ID = "" // derived from its content
 	}
 	return d
 }
+
+// edited reports whether a person who approves under a decision's id changes the arguments.
+func edited(id string) bool { return trait(id, 70, 4) == 0 }
 
 // decide insists on a decision until it has a response.
 func (pe *people) decide(th *threadState, k *asked, d deciding) {
@@ -111,6 +121,9 @@ func (pe *people) decide(th *threadState, k *asked, d deciding) {
 		run = core.ID{}
 	}
 	pe.insist(limit, func(ctx context.Context, h *host) bool {
+		if len(d.said.Arguments) > 0 && h.schemas.Reads < thread.SchemaEdited {
+			return false // to that program it is a request with an unknown field
+		}
 		before := th.p.head
 		got, err := h.engine.decide(ctx, th.client(), th.p.key.Thread, run, asking, inline, th.asks.heard())
 		if pe.w.config.Trace != nil {
@@ -146,12 +159,18 @@ func (as *asks) checkTaken(k *asked, said core.Decision, got mailbox.Decided) {
 		if got.SuspensionID != "" && got.SuspensionID != other.ticket.Suspension.ID {
 			continue
 		}
-		if d := other.decision; d.Action != said.Action || d.Reason != said.Reason || other.ticket.Refuses(d.Decision) != other.ticket.Refuses(said) {
+		if d := other.decision; d.Action != said.Action || d.Reason != said.Reason || !sameJSON(d.Arguments, said.Arguments) || other.ticket.Refuses(d.Decision) != other.ticket.Refuses(said) {
 			as.th.fail("a client receives its decision %+v as accepted, accepted is %+v", said, *d)
 		}
 		return
 	}
 	as.th.fail("a client receives %+v for decision %+v, which was never accepted", got, said)
+}
+
+// sameJSON reports whether two texts differ in white space alone.
+func sameJSON(stored, said json.RawMessage) bool {
+	var compact bytes.Buffer
+	return len(said) == 0 && len(stored) == 0 || json.Compact(&compact, said) == nil && bytes.Equal(stored, compact.Bytes())
 }
 
 // checkRefused: the decision on an open ticket is not refused, nor is one that was taken,

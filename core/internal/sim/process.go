@@ -64,7 +64,7 @@ func (w *World) sandbox(r role) *host {
 		i := w.random.below(len(free))
 		h := free[i]
 		w.idle[r] = slices.Delete(free, i, i+1)
-		if w.now < w.stop || !w.config.Programs.Mixed || h.schemas.Reads > 1 {
+		if w.now < w.stop || !w.config.Programs.Mixed || h.schemas.Reads > thread.SchemaRead {
 			return h
 		}
 	}
@@ -86,18 +86,22 @@ func (w *World) newHost(r role) *host {
 	return h
 }
 
-// program draws what a new process understands and writes.
+// program draws what a new process understands and writes: that of this release, of one
+// that does not know edited decisions, and of the next two.
 func (w *World) program(r role) thread.Schemas {
-	one, bridge, two := thread.Schemas{Reads: 1, Writes: 1}, thread.Schemas{Reads: 3, Writes: 1}, thread.Schemas{Reads: 3, Writes: 3}
+	older, this := thread.Schemas{Reads: 1, Writes: 1}, thread.Schemas{Reads: thread.SchemaRead, Writes: 1}
+	bridge, next := thread.Schemas{Reads: 3, Writes: 1}, thread.Schemas{Reads: 3, Writes: 3}
 	switch {
 	case w.config.Programs.Old && w.now < w.stop && r == roleAPI:
-		return two
-	case !w.config.Programs.Mixed, w.config.Programs.Old && w.now < w.stop:
-		return one
+		return next
+	case !w.config.Programs.Mixed:
+		return this
+	case w.config.Programs.Old && w.now < w.stop:
+		return older
 	case w.now >= w.stop:
-		return []thread.Schemas{bridge, two}[w.random.below(2)]
+		return []thread.Schemas{bridge, next}[w.random.below(2)]
 	}
-	return []thread.Schemas{one, bridge, two}[w.random.below(3)]
+	return []thread.Schemas{older, this, bridge, next}[w.random.below(4)]
 }
 
 // invoke runs f in the process as one invocation, which ends within the limit or takes

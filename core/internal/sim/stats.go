@@ -53,6 +53,7 @@ type Clients struct {
 type Tickets struct {
 	Suspensions, Undecided     int // tickets, and those that no person means to decide
 	Decides, Decisions, Denies int // requests, and what was accepted
+	Edited                     int // decisions with arguments
 	Expired                    int // runs
 }
 
@@ -147,8 +148,8 @@ func (s *Stats) Print(out io.Writer) {
 	fmt.Fprintf(out, "worlds with: suspension %.1f%%, decision %.1f%%, deny %.1f%%, deadline passed %.1f%%, abandoned tool %.1f%%\n",
 		share(s.With.Suspension), share(s.With.Decision), share(s.With.Deny), share(s.With.Expired), share(s.With.LeftBehind))
 	fmt.Fprintln(out, s.behaved())
-	fmt.Fprintf(out, "tickets %d, decisions requested %d, accepted %d, refusals among them %d; tickets without a decision %d, runs expired %d, tools abandoned %d, outputs received %d\n",
-		s.Tickets.Suspensions, s.Tickets.Decides, s.Tickets.Decisions, s.Tickets.Denies, s.Tickets.Undecided, s.Tickets.Expired, s.Steps.LeftBehind, s.Streams.Reports)
+	fmt.Fprintf(out, "tickets %d, decisions requested %d, accepted %d, refusals among them %d, with arguments %d; tickets without a decision %d, runs expired %d, tools abandoned %d, outputs received %d\n",
+		s.Tickets.Suspensions, s.Tickets.Decides, s.Tickets.Decisions, s.Tickets.Denies, s.Tickets.Edited, s.Tickets.Undecided, s.Tickets.Expired, s.Steps.LeftBehind, s.Streams.Reports)
 	fmt.Fprintf(out, "threads %d, operations %d, commits %d, inferences %d, tools %d, effects %d, hints %d\n",
 		s.Threads, s.Operations, s.Steps.Commits, s.Steps.Inferences, s.Steps.Executions, s.Steps.Effects, s.Steps.Hints)
 	fmt.Fprintf(out, "takeovers %d, refences %d, adopted %d, dead letters %d, released for newer programs %d, steered to the next run %d, RunEnd skipped %d, tails superseded %d (requested by a message %d), inferences failed finally %d, events %d\n",
@@ -190,7 +191,7 @@ func (s *Stats) Tame() (complaints []string) {
 		each int // so many worlds have one
 	}{
 		{"child runs", s.Clients.Children, 5}, {"deleted threads", s.Clients.Deletes, 40}, {"delayed inputs", s.Clients.Delayed, 10},
-		{"repeated inputs", s.Clients.Retakes, 20}, {"events", s.Clients.Events, 5}, {"pieces of turns from other processes", s.Streams.Unsaid, 2}, {"switches to another model", s.Steps.Switches, 5},
+		{"decisions with arguments", s.Tickets.Edited, 5}, {"repeated inputs", s.Clients.Retakes, 20}, {"events", s.Clients.Events, 5}, {"pieces of turns from other processes", s.Streams.Unsaid, 2}, {"switches to another model", s.Steps.Switches, 5},
 	} {
 		if part.got*part.each < s.Worlds {
 			complaints = append(complaints, fmt.Sprintf("%d %s in %d worlds, want one in %d", part.got, part.what, s.Worlds, part.each))

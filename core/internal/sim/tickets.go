@@ -102,6 +102,9 @@ func (as *asks) newTicket(b *thread.Head, t thread.Ticket) *asked {
 	}
 	w.Stats.Tickets.Suspensions++
 	at := place{b.Run.Base - 1, int(t.Call)}
+	if edited := as.editedFor(at); edited != nil && !bytes.Equal(k.ticket.Arguments, edited) {
+		as.th.fail("call %d of turn %d waits again with the arguments %s, the decisions have set %s", at.index, at.turn, k.ticket.Arguments, edited)
+	}
 	as.by[ticketID{k.base, k.key}] = k
 	as.calls[at] = append(as.calls[at], k)
 	return k
@@ -130,6 +133,10 @@ func (as *asks) noteDecision(b *thread.Head, t thread.Ticket, k *asked) {
 		want = thread.CallResuming
 	} else {
 		w.Stats.Tickets.Denies++
+	}
+	if len(d.Arguments) > 0 {
+		w.Stats.Tickets.Edited++
+		as.checkEdited(b, k, r.Payload)
 	}
 	if got := b.Run.Calls[t.Call]; got != want {
 		as.th.fail("call %d is %s after decision %+v", t.Call, got, d)
@@ -277,8 +284,12 @@ func (as *asks) checkAllowed(h *host, key string, call tool.Call, name string) {
 	as.checkTogether(key, call)
 }
 
-// argumentsOf are those that a call continues with.
+// argumentsOf are those that a call continues with: exactly those of the decision, if it has
+// any.
 func argumentsOf(k *asked) json.RawMessage {
+	if len(k.decision.Arguments) > 0 {
+		return k.decision.Arguments
+	}
 	if k.ticket.Mode == core.ResumeAsArguments {
 		return k.decision.Payload
 	}
@@ -386,6 +397,8 @@ func (as *asks) checkDecided(e thread.Entry, at place) {
 	case refusedInLine(r), text == "result cannot be stored: it is too large":
 	case last.resumes() && (last.ticket.Mode == core.ResumeAsResult) != (r.Status == core.ResultSet):
 		as.th.fail("call %d of turn %d is %s in mode %s", at.index, at.turn, r.Status, last.ticket.Mode)
+	case last.resumes() && !bytes.Equal(e.Arguments, as.editedFor(at)):
+		as.th.fail("call %d of turn %d says that it ran with %s, the decisions have set %s", at.index, at.turn, e.Arguments, as.editedFor(at))
 	case r.Status == core.ResultSet && !bytes.Equal(r.Data, d.Payload):
 		as.th.fail("call %d of turn %d has the result %s, the decision has %s", at.index, at.turn, r.Data, d.Payload)
 	}

@@ -42,7 +42,7 @@ type Config struct {
 
 // Programs are the programs that share the threads.
 type Programs struct {
-	Mixed bool // 1/1, 2/1 and 2/2; 2/1 and 2/2 after the faults
+	Mixed bool // 1/1, 2/1, 3/1 and 3/3; 3/1 and 3/3 after the faults
 	Old   bool // with Mixed: no program reads schema 3 until the faults stop, clients write it
 	Lacks bool // with Mixed: programs 1/1 have not all tools
 }
