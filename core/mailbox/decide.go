@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -195,7 +196,11 @@ func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, o 
 	case ticket.Kind == core.TicketChild && !o.child: // before checking whether it would fit
 		err = fmt.Errorf("tool call %s: %w", core.Excerpt(ticket.CallID), thread.ErrChild)
 	case found:
-		err = u.checkFit(ctx, ticket)
+		// A repeated decision may name a call that has continued and waits again: it is
+		// compared with what was decided, and not with what is asked now.
+		if err = u.checkFit(ctx, ticket); err != nil && u.repeats(head) {
+			err = u.recall(ctx, head)
+		}
 	default:
 		err = u.recall(ctx, head)
 	}
@@ -225,6 +230,12 @@ func (u *deciding) checkFit(ctx context.Context, ticket core.Ticket) error {
 		return err
 	}
 	return u.s.accepts(ctx, run, ticket.Tool, u.said.Arguments)
+}
+
+// repeats reports whether the head remembers a decision with this id of the client on the
+// call that the target names.
+func (u *deciding) repeats(head thread.Head) bool {
+	return u.byCall && !u.derived && slices.Contains(head.Recent, thread.CallDecisionKey(u.receipt.RunID, u.asked.Target, u.said.ID))
 }
 
 // find looks for the ticket that the target names: by its suspension's id, then by its

@@ -70,6 +70,21 @@ func TestADecisionWithOtherArgumentsIsAnother(t *testing.T) {
 	}
 }
 
+// A decision that names its call is compared with what was decided, also if the call waits
+// again for something that the decision would not fit.
+func TestARepeatedDecisionNeedNotFitTheNextSuspension(t *testing.T) {
+	w, _ := waiting(t, asks(0))
+	edited := deciding("c0", "d", edits(`{"a":1}`))
+	w.decide(t, edited)
+	w.suspend(t, w.claim(t), thread.Wait, asks(0, func(t *core.Ticket) { t.Suspension.ID, t.Mode = "s0b", core.ResumeAsResult }))
+	if got := w.decide(t, edited); !got.Duplicate || got.SuspensionID != "s0" {
+		t.Errorf("repeated: %+v, want the first one's duplicate", got)
+	}
+	if _, err := w.Decide(t.Context(), key, deciding("c0", "d2", edits(`{"a":1}`))); core.CodeOf(err) != core.CodeInvalid {
+		t.Errorf("another one: %v, want code invalid", err)
+	}
+}
+
 // The tool's check is asked before anything is stored, and only about arguments; the same
 // decision again is not checked again.
 func TestTheToolChecksEditedArguments(t *testing.T) {

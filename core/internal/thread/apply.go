@@ -54,6 +54,14 @@ func (s Schemas) Resolved() Schemas {
 	return s
 }
 
+// Stored returns the resolved schemas, with Writes as the highest schema that any record
+// of the program has: decisions with edited arguments have a higher one than other records.
+func (s Schemas) Stored() Schemas {
+	s = s.Resolved()
+	s.Writes = max(s.Writes, SchemaEdited)
+	return s
+}
+
 // DuePolicy is the precision with which a backend indexes when a thread is due, in
 // milliseconds. The zero value is exact; DynamoDB uses a grace of two minutes and
 // rounds up to the minute, so that quick transitions do not touch the index.

@@ -31,8 +31,7 @@ const (
 // Edited is r for a decision with edited arguments, whose schema is at least
 // [SchemaEdited].
 func (r Records) Edited() Records {
-	r.Schemas = r.Schemas.Resolved()
-	r.Writes = max(r.Writes, SchemaEdited)
+	r.Schemas = r.Schemas.Stored()
 	return r
 }
 

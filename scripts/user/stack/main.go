@@ -15,7 +15,7 @@ import (
 
 func main() {
 	s := &stack{
-		code: store.Schemas{}.Resolved(), now: time.Now,
+		code: store.Schemas{}.Stored(), now: time.Now,
 		in: os.Stdin, out: os.Stdout, log: os.Stderr,
 	}
 	err := s.run(os.Args[1:])

@@ -3,6 +3,7 @@ package main
 // mutants are the errors that must be found, by what they leave undone.
 var mutants = concat(roundMutants, stepMutants, runtimeMutants, storeMutants, mailboxMutants, headMutants, toldMutants, unsaidMutants, demandMutants, lackingMutants, poolMutants, limitMutants, summaryMutants, dayMutants,
 	parallelMutants,
+	editedMutants,
 	lineMutants,
 	suspectMutants, delayedMutants,
 	closingMutants,
