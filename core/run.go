@@ -71,9 +71,15 @@ type Run struct {
 	CreatedAt   int64        `json:"created_at"`           // Unix milliseconds
 	StartedAt   int64        `json:"started_at,omitempty"`
 	FinishedAt  int64        `json:"finished_at,omitempty"`
+	WaitedMS    int64        `json:"waited_ms,omitempty"` // time of its waits that are over, for people and clients, while nothing of it ran
+	Takeovers   int          `json:"takeovers,omitempty"` // lost claims, after each of which another worker took the run over
+	Calls       int          `json:"calls,omitempty"`     // tool calls
 
 	// The fields below are set for clients and never stored.
 
+	// WorkedMS is the rest of its time: from its start to its end, or to a wait. It is absent
+	// while the run works.
+	WorkedMS    int64      `json:"worked_ms,omitempty"`
 	Asked       string     `json:"asked,omitempty"`        // start of the run's input, at most 200 bytes
 	ThreadTitle string     `json:"thread_title,omitempty"` // title of its thread
 	Parent      *RunParent `json:"parent,omitempty"`       // the run of another thread that started it

@@ -266,18 +266,18 @@ func TestTheTimelineOfARun(t *testing.T) {
 		return &core.ToolResult{CallID: id, Name: "echo", Status: core.ResultOK}
 	}
 	want := []host.Step{
-		{Number: 1, Began: 100, Ended: 150, Failed: &thread.Failure{Kind: "other", Text: "away", Calls: 2, At: 150}, Totals: &thread.Totals{Steps: 1, ErrorSteps: 1}},
+		{Number: 1, Began: 100, Ended: 150, Retries: 2, Failed: &thread.Failure{Kind: "other", Text: "away", Calls: 2, At: 150}, Totals: &thread.Totals{Steps: 1, ErrorSteps: 1}},
 		{
-			Number: 2, MessageID: "b5", Began: 200, Said: 260, Ended: 300, Model: "m", Stop: core.StopToolUse, Usage: &core.Usage{Input: 7}, Duration: 50, Retries: 3,
+			Number: 2, Attempts: []thread.Attempt{{Began: 210, Ended: 260, Model: "m"}}, MessageID: "b5", Began: 200, Said: 260, Ended: 300, Model: "m", Stop: core.StopToolUse, Usage: &core.Usage{Input: 7}, Duration: 50, Retries: 3,
 			Window: &core.Window{}, Text: "xx", Reasoning: "I think", Revision: 3, Totals: &thread.Totals{Steps: 2},
 			Calls: []host.StepCall{
 				{ToolCall: call("x", ""), Status: "ok", Result: result("x"), Began: 270, Ended: 300, Duration: 30, Decision: "d1"},
 				{ToolCall: call("y", ""), Status: "ok", Result: result("y"), Began: 289, Ended: 290, Duration: 1},
 			},
 		},
-		{Number: 3, MessageID: "b9", Began: 400, Said: 410, Ended: 410, Model: "m", Stop: core.StopToolUse, Usage: &core.Usage{Input: 7}, Text: "xx", Totals: &thread.Totals{Steps: 3}},
+		{Number: 3, Attempts: []thread.Attempt{{Began: 410, Ended: 410, Model: "m"}}, MessageID: "b9", Began: 400, Said: 410, Ended: 410, Model: "m", Stop: core.StopToolUse, Usage: &core.Usage{Input: 7}, Text: "xx", Totals: &thread.Totals{Steps: 3}},
 		{
-			Number: 4, MessageID: "b11", Began: 500, Said: 510, Model: "m", Stop: core.StopToolUse, Usage: &core.Usage{Input: 7}, Text: "xx",
+			Number: 4, Attempts: []thread.Attempt{{Began: 510, Ended: 510, Model: "m"}}, MessageID: "b11", Began: 500, Said: 510, Model: "m", Stop: core.StopToolUse, Usage: &core.Usage{Input: 7}, Text: "xx",
 			Calls: []host.StepCall{
 				{ToolCall: call("p", ""), Status: "new"}, {ToolCall: call("q", ""), Status: "running"}, {ToolCall: call("r", ""), Status: "suspended"},
 				{ToolCall: call("s", ""), Status: "resuming"}, {ToolCall: call("u", ""), Status: "cancelling"},

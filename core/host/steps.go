@@ -29,6 +29,18 @@ type Step struct {
 	Usage *core.Usage
 	// Duration is that of the model calls that made the turn, in milliseconds.
 	Duration int64
+	// Queued is how long the run was due before the claim whose turn it has took it, in
+	// milliseconds; 0: the claim had it already, or it is not known.
+	Queued int64
+	// First is when the first piece of the turn came; 0: not known.
+	First int64
+	// Attempts are the calls of models in the delivery that made the turn, at most 16. The
+	// last one made it, or failed permanently, or was cut short by the run's end. Retries counts
+	// those of all deliveries.
+	Attempts []thread.Attempt
+	// Losses are the claims that were lost in the step, each of which another worker has
+	// taken over, or will.
+	Losses []thread.Loss
 	// Retries counts failed model calls before it, as far as they are known.
 	Retries int
 	// Window is the part of the thread that the model was sent; nil: the record does not
@@ -38,6 +50,8 @@ type Step struct {
 	Reasoning string
 	// Failed is set if the inference failed after all retries; nil: it did not.
 	Failed *thread.Failure
+	// Cut is set if the run's end has cut the step short: its turn has last words at most.
+	Cut bool
 	// Calls are in the order in which the model made them.
 	Calls []StepCall
 	// Revision is that of the state after it; 0: it has not changed the state.
@@ -89,10 +103,16 @@ func (r *Host) Steps(ctx context.Context, id core.Identity, runID core.ID, q Ste
 		return page, err
 	}
 	b := steps{page: StepPage{Run: record, Steps: []Step{}}, limit: bounds.Limit}
+	unfinished, losses, err := r.reads.aside(ctx, key, head, record)
+	if err != nil {
+		return page, err
+	}
+	defer func() { page.setLosses(losses) }()
 	// A page starts with the record of a turn, or of a failed inference: After is where the
 	// last page has stopped, which is one.
 	from := max(record.FirstSeq, q.After)
 	if from == 0 || from > head.Seq {
+		b.addUnfinished(unfinished)
 		return b.page, nil
 	}
 	for e, err := range threadlog.Entries(ctx, r.reads.store, r.reads.records, key, from, head.Seq) {
@@ -106,6 +126,7 @@ func (r *Host) Steps(ctx context.Context, id core.Identity, runID core.ID, q Ste
 			return b.page, nil
 		}
 	}
+	b.addUnfinished(unfinished)
 	// Only the last page reaches the run's end, where a round may be open.
 	return b.page, r.reads.openCalls(ctx, key, head, runID, &b)
 }
@@ -113,9 +134,10 @@ func (r *Host) Steps(ctx context.Context, id core.Identity, runID core.ID, q Ste
 // steps collects the records of a run into a page of steps.
 type steps struct {
 	page  StepPage
-	limit int // of the page, in steps
-	size  int // of the records on the page, in bytes
-	done  int // calls of the last step that have a result
+	limit int    // of the page, in steps
+	size  int    // of the records on the page, in bytes
+	done  int    // calls of the last step that have a result
+	last  uint64 // sequence of the newest record that was added
 }
 
 // add adds the next record of the run. If the page is full, it sets the page's Next to
@@ -126,10 +148,10 @@ func (b *steps) add(e threadlog.Entry) {
 		b.page.Next = e.Seq
 		return
 	}
-	b.size += e.Size
+	b.size, b.last = b.size+e.Size, e.Seq
 	switch m := e.Message; {
 	case e.Failed != nil:
-		b.page.Steps = append(b.page.Steps, Step{Number: e.Step, Began: e.At, Ended: e.Failed.At, Failed: e.Failed})
+		b.page.Steps = append(b.page.Steps, failedStep(&e.Entry))
 	case m == nil, m.Role == core.RoleUser: // input belongs to no step: the next turn reads it
 	case m.Role == core.RoleAssistant:
 		b.addTurn(e.Entry)
@@ -154,8 +176,9 @@ func (b *steps) addTurn(e thread.Entry) {
 	m := e.Message
 	s := Step{
 		Number: m.Step, MessageID: m.ID, Began: e.At, Said: m.CreatedAt, Model: m.Model, Stop: m.StopReason, Usage: m.Usage,
-		Duration: e.Duration, Retries: int(e.Retried), Window: e.Window,
+		Duration: e.Duration, Retries: int(e.Retried), Window: e.Window, Queued: e.Queued, Cut: e.Totals == nil && len(m.ToolCalls) == 0, // last words
 	}
+	s.setAttempts(&e)
 	for _, block := range m.Content {
 		if block.Type == core.BlockReasoning {
 			s.Reasoning += block.Text

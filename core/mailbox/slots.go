@@ -182,7 +182,11 @@ func (s *slots) sweepOne(ctx context.Context, tenant string, run core.ID, slot s
 		return err
 	}
 	if found {
-		return s.gate.Release(ctx, tenant, run, slot, accounting.Tokens(record.Usage), record.Spend)
+		tokens := accounting.Tokens(record.Usage)
+		if u := record.Unfinished; u != nil { // charged to the day, and never to the slot
+			tokens -= accounting.Tokens(u.Usage)
+		}
+		return s.gate.Release(ctx, tenant, run, slot, tokens, record.Spend)
 	}
 	return s.sweepUnopened(ctx, key, &head, run, slot)
 }

@@ -97,9 +97,13 @@ func (r reader) find(ctx context.Context, key core.ThreadKey, head thread.Head, 
 		} else {
 			got.Termination, got.FinishedAt, got.Response = nil, 0, ""
 		}
+		spendTime(&got.Run, &head)
 		return got, 0, true, nil
 	}
 	if found {
+		if got.StartedAt > 0 && got.FinishedAt > 0 {
+			got.WorkedMS = max(got.FinishedAt-got.StartedAt-got.WaitedMS, 0)
+		}
 		return got, got.FinishedAt, true, nil
 	}
 	ended, _, err := r.endedUnread(ctx, key, head, dispatch)
@@ -108,6 +112,20 @@ func (r reader) find(ctx context.Context, key core.ThreadKey, head thread.Head, 
 	}
 	got.Status, got.Termination = core.RunDone, neverOpened(ended.Status)
 	return got, ended.At, true, nil
+}
+
+// spendTime fills in how the open run of a head has spent its time: what is over of it, so
+// that two reads of the same head say the same. How long a run works that works now is not
+// known yet.
+func spendTime(r *core.Run, head *thread.Head) {
+	if r.ID != head.Run.ID {
+		return // it is queued
+	}
+	times := head.Times()
+	r.WaitedMS, r.Takeovers = times.Waited, int(head.Run.Lost)
+	if r.StartedAt > 0 && times.Since > 0 {
+		r.WorkedMS = max(times.Since-r.StartedAt-r.WaitedMS, 0)
+	}
 }
 
 // queuedRun is the record of a run that no step has opened, from its input. The first

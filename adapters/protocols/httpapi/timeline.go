@@ -26,10 +26,33 @@ type runStep struct {
 	Shown     *stepWindow     `json:"shown,omitempty"`       // the part of the thread in the model's request
 	Text      string          `json:"text,omitempty"`
 	Reasoning string          `json:"reasoning,omitempty"`
-	Failed    *stepFailure    `json:"failed,omitempty"` // the inference failed permanently, and the run continued
+	Failed    *stepFailure    `json:"failed,omitempty"`    // the inference failed permanently, and the run continued
+	Cut       bool            `json:"cut,omitempty"`       // the end of the run cut the step short; its text is what the model had generated until then
+	QueuedMS  int64           `json:"queued_ms,omitempty"` // time from when the step was due until a worker claimed the run; absent: no time, or unknown
+	FirstAt   int64           `json:"first_at,omitempty"`  // time of the first token of the last attempt
+	Attempts  []stepAttempt   `json:"attempts,omitempty"`  // the newest 16 model calls of the worker that made the step, oldest first; the last one generated the response, failed permanently or was cut short
+	Takeovers []stepTakeover  `json:"takeovers,omitempty"` // the newest lost claims of the step, oldest first; a run keeps 8
 	Calls     []stepCall      `json:"calls,omitempty"`
 	Revision  uint64          `json:"revision,omitempty"` // revision of the state after the step, if the step changed the state
 	Totals    *stepTotals     `json:"totals,omitempty"`   // totals of the run up to this step
+}
+
+// stepAttempt is a model call for a step. Calls that continue a response after the token limit
+// of the model belong to one attempt.
+type stepAttempt struct {
+	BeganAt int64  `json:"began_at"`
+	EndedAt int64  `json:"ended_at,omitempty"`
+	FirstAt int64  `json:"first_at,omitempty"` // time of the first token; absent: none came, or unknown
+	Model   string `json:"model,omitempty"`
+	Reason  string `json:"reason,omitempty"`  // kind of the failure, or how the run ended; absent: the call generated the response
+	WaitMS  int64  `json:"wait_ms,omitempty"` // pause before the next attempt
+}
+
+// stepTakeover is a claim that its worker lost, for example because the host ended.
+type stepTakeover struct {
+	ClaimedAt int64 `json:"claimed_at,omitempty"` // time at which the worker claimed the run
+	LostAt    int64 `json:"lost_at"`              // time at which the lease ended, or the host started again
+	BeganAt   int64 `json:"began_at,omitempty"`   // time at which the next worker claimed the run; absent: not yet
 }
 
 type stepFailure struct {
@@ -114,6 +137,13 @@ func stepOf(s host.Step) runStep {
 	step := runStep{
 		Step: s.Number, MessageID: s.MessageID, BeganAt: s.Began, SaidAt: s.Said, EndedAt: s.Ended, Open: s.Ended == 0, Model: s.Model, Stop: s.Stop,
 		Usage: s.Usage, Duration: s.Duration, Retries: s.Retries, Text: s.Text, Reasoning: s.Reasoning, Revision: s.Revision,
+		Cut: s.Cut, QueuedMS: s.Queued, FirstAt: s.First,
+	}
+	for _, a := range s.Attempts {
+		step.Attempts = append(step.Attempts, stepAttempt{BeganAt: a.Began, EndedAt: a.Ended, FirstAt: a.First, Model: a.Model, Reason: a.Reason, WaitMS: a.Wait})
+	}
+	for _, l := range s.Losses {
+		step.Takeovers = append(step.Takeovers, stepTakeover{ClaimedAt: l.Claimed, LostAt: l.Lost, BeganAt: l.Began})
 	}
 	if f := s.Failed; f != nil {
 		step.Failed = &stepFailure{Reason: f.Kind, Detail: f.Text, Calls: f.Calls}

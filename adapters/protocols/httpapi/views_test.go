@@ -85,7 +85,8 @@ func stepsOfARunThatWaits(t *testing.T) {
 	call := run.Tickets[0].CallID
 	path := "/v1/runs/" + run.ID.String() + "/steps"
 	want := `{"run_id":"ID","thread_id":"t1","steps":[{"step":1,"message_id":"ID.1","began_at":946684800000,"said_at":946684800000,"open":true,"model":"m",` +
-		`"stop_reason":"tool_use","usage":{"input":3,"output":1},"shown":{"estimate":93,"tokens":3},"calls":[{"id":"CALL","name":"confirm","arguments":{"a":1},"status":"suspended"}],` +
+		`"stop_reason":"tool_use","usage":{"input":3,"output":1},"shown":{"estimate":93,"tokens":3},"first_at":946684800000,` +
+		`"attempts":[{"began_at":946684800000,"ended_at":946684800000,"first_at":946684800000,"model":"m"}],"calls":[{"id":"CALL","name":"confirm","arguments":{"a":1},"status":"suspended"}],` +
 		`"totals":{"steps":1,"usage":{"input":3,"output":1}}}],"has_more":false,"next_cursor":null,"limit":50}`
 	r.want("while it waits", want, strings.ReplaceAll(settled(r.get(path)), call, "CALL"))
 	time.Sleep(2 * time.Second)
@@ -96,6 +97,10 @@ func stepsOfARunThatWaits(t *testing.T) {
 		if !strings.Contains(body, part) {
 			t.Errorf("%s has no %s", body, part)
 		}
+	}
+	over := r.get("/v1/runs/" + run.ID.String())
+	if !strings.Contains(over, `"started_at":946684800000,"finished_at":946684802000,"waited_ms":2000,"calls":1`) {
+		t.Errorf("the run is %s, want one that has waited for two seconds and worked for none", over)
 	}
 	r.want("pages of one", []string{"ID.1", "ID.2"}, strings.Fields(settled(strings.Join(r.pages(path+"?limit=1", "message_id"), " "))))
 	check(t, do(r, "GET", path+"?cursor=x", ""), 400, `{"error":"cursor \"x\" is not one that this route returned","code":"invalid"}`)

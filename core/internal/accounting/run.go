@@ -149,10 +149,16 @@ func (r *Run) Turn(ctx context.Context, totals thread.Totals, s *Spent) (thread.
 	if counted {
 		totals.Usage = totals.Usage.Add(used)
 	}
-	if r.books.Meters() && s.asked() {
-		totals.Metered = s.addTo(totals.Metered)
-	}
+	totals.Metered = r.With(totals.Metered, s)
 	return totals, nil
+}
+
+// With returns figures of a run with those of a turn, if usage is recorded; m stays as it is.
+func (r *Run) With(m *thread.Metered, s *Spent) *thread.Metered {
+	if !r.books.Meters() || !s.asked() {
+		return m
+	}
+	return s.addTo(m)
 }
 
 // charge charges the slot, and takes another one where the sweep has released it.

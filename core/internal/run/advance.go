@@ -82,8 +82,9 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 func (m *machine) addTurn(turn *core.Message) {
 	entry := thread.Entry{
 		Message: turn, Attempt: m.holder.events.Fence(), Retried: m.unsaid.Failures(), Duration: m.unsaid.Spent().Time().Milliseconds(),
-		Member: m.unsaid.Member(), Window: m.prompt.turnWindow(),
+		Member: m.unsaid.Member(), Window: m.prompt.turnWindow(), Queued: m.holder.dueFor,
 	}
+	entry.Attempts, entry.First = m.unsaid.Tries()
 	for i, call := range turn.ToolCalls {
 		if m.draft.tool(m.base.agent, call.Name) == nil {
 			entry.Toolless = append(entry.Toolless, i)

@@ -23,6 +23,9 @@ type Choices interface {
 	// record of its failed inference; nil: nothing. If it is fixed, the step makes no
 	// summary and asks for none, and uses those that the window names.
 	Summary(run core.ID, step int) (w *core.Window, fixed bool)
+	// Unfinished returns the step that the run's end has cut short; nil: none. If it is
+	// fixed, it does not matter what the process knows of such a step.
+	Unfinished(run core.ID) (u *thread.Unfinished, fixed bool)
 	// Counted returns how many tokens count as those of the request of a step's turn:
 	// tokens is its provider's count.
 	Counted(run core.ID, step, tokens int) int
@@ -76,6 +79,9 @@ func (present) Member(core.ID, int) (*thread.Member, bool) { return nil, false }
 
 // Summary implements Choices.
 func (present) Summary(core.ID, int) (*core.Window, bool) { return nil, false }
+
+// Unfinished implements Choices.
+func (present) Unfinished(core.ID) (*thread.Unfinished, bool) { return nil, false }
 
 // Counted implements Choices.
 func (present) Counted(_ core.ID, _, tokens int) int { return tokens }

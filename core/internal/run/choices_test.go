@@ -68,6 +68,11 @@ func (c *chosen) Summary(run core.ID, step int) (*core.Window, bool) {
 	return c.windows[fmt.Sprint(run, " ", step)], c.windows != nil
 }
 
+func (c *chosen) Unfinished(run core.ID) (*thread.Unfinished, bool) {
+	c.note("unfinished of %s", run)
+	return nil, false
+}
+
 func (c *chosen) Counted(run core.ID, step, tokens int) int {
 	c.note("counted of %s step %d: %d", run, step, tokens)
 	return c.counted
@@ -204,7 +209,7 @@ func TestLastWordsAndFailuresAreSaidWhenATurnWouldBe(t *testing.T) {
 			}
 		})
 		w.step(t, key)
-		if diff := cmp.Diff([]string{"at day 0, made on day 3 in minute 1"}, w.clocks(t, 2)); diff != "" {
+		if diff := cmp.Diff([]string{"at day 1, made on day 3 in minute 1"}, w.clocks(t, 2)); diff != "" {
 			t.Errorf("last words (-want +got):\n%s", diff)
 		}
 	})

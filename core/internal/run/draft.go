@@ -180,6 +180,7 @@ func (d *draft) newlySummed(inForce uint64) (upTo uint64, schema uint16) {
 func (d *draft) addTurn(e thread.Entry, judged bool) {
 	turn := e.Message
 	d.totals.Steps = d.step
+	d.totals.Called += len(turn.ToolCalls)
 	for _, call := range turn.ToolCalls {
 		d.totals.Note(call)
 	}

@@ -164,6 +164,7 @@ func (m *machine) commitFailure(ctx context.Context, t *core.Termination, at int
 	m.holder.shared.hold.ending.Store(true)
 	w.log, w.run = newLogPart(&m.holder, &m.draft), newRunPart(&m.holder, &m.base, &m.draft, t, m.form, at)
 	w.run.unlogged, w.through = m.unsaid.Spent(), m.tools.known().letThrough(m.holder.head)
+	w.run.unfinished = m.unfinished(t)
 	if p, result, err = m.save(ctx, w); err == nil {
 		p.complainOfLeft(ctx, &m.holder.log)
 	}
@@ -297,7 +298,7 @@ func (m *machine) lastWords(ctx context.Context, t *core.Termination) error {
 		ID: history.TurnID(m.holder.id, number), Role: core.RoleAssistant, Content: m.unsaid.Words(),
 		RunID: m.holder.id, Step: number, CreatedAt: m.holder.saidAt(number), StopReason: core.StopOther,
 	}
-	entry := thread.Entry{Run: m.holder.id, Step: number, Message: &last, Attempt: m.holder.events.Fence()}
+	entry := thread.Entry{Run: m.holder.id, Step: number, At: m.holder.stepBegan, Message: &last, Attempt: m.holder.events.Fence()}
 	if m.base.agent != nil {
 		last.Model, last.Provider = m.unsaid.Asked()
 		if !stays { // else the model was chosen for a thread without that
@@ -325,8 +326,9 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, skipped 
 		w.calls = r.calls
 	}
 	record := *m.base.record
-	record.Steps, record.Usage, record.Spend, record.Skipped = m.draft.totals.Steps, m.draft.totals.Usage, m.draft.totals.Spend, skipped
-	record.InRound = len(w.calls) > 0
+	w.run.unfinished = m.unfinished(t)
+	w.run.sum(&record)
+	record.Skipped, record.InRound = skipped, len(w.calls) > 0
 	w.run.finish(&record)
 	w.run.before = &record
 	p, result, err := m.save(ctx, w)

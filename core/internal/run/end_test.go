@@ -362,7 +362,7 @@ func TestRecordOfARunWhoseOwnIsLost(t *testing.T) {
 		w.crash(t, 2) // it has begun to close, and no more
 		began := core.Run{
 			ID: receipt.RunID, ThreadID: "t1", AgentID: "demo", Status: core.RunRunning, Dispatch: receipt.DispatchID,
-			Steps: 1, Usage: core.Usage{Input: 3, Output: 2}, CreatedAt: sent,
+			Steps: 1, Usage: core.Usage{Input: 3, Output: 2}, CreatedAt: sent, Takeovers: 1, Calls: 2,
 		}
 		if diff := cmp.Diff(began, w.runRecord(t, receipt.RunID).Run); diff != "" {
 			t.Errorf("the record of the closing run (-want +got):\n%s", diff)

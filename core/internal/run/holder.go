@@ -38,6 +38,7 @@ type holder struct {
 	moved     bool      // the step made a commit: it is progress, with any later outcome of the step
 	lacks     bool      // this build lacks a part that the agent names, and continues without
 	stepBegan int64     // when the claim began the step, unix milliseconds: its hooks up to the turn are shown that
+	dueFor    int64     // how long the run was due before the claim took it, milliseconds; 0: the claim had it before the step
 	taken     time.Time // when this process took up the step; zero: no observer
 
 	profiles state.Profiles // of the run's tenant; nil: the host has none

@@ -65,6 +65,9 @@ func (m *machine) failStep(ctx context.Context, end *ended) (Stepped, error) {
 	failed := &thread.Failure{
 		Kind: failureKind(end.cause), Text: end.termination.Detail, Calls: int(m.unsaid.Failures()), At: m.holder.saidAt(m.holder.events.Step()),
 	}
+	if used := m.unsaid.Spent().Usage(); used != nil {
+		failed.Usage = *used
+	}
 	m.unsaid.Void()
 	if err := m.void(ctx); err != nil {
 		return Stepped{}, err
@@ -72,7 +75,10 @@ func (m *machine) failStep(ctx context.Context, end *ended) (Stepped, error) {
 	if err := m.charge(ctx); err != nil {
 		return Stepped{}, err
 	}
-	m.draft.addFailure(thread.Entry{Failed: failed, Attempt: m.holder.events.Fence(), Member: m.unsaid.FailedMember(), Window: m.prompt.noted})
+	m.draft.addFailure(thread.Entry{
+		Failed: failed, Attempt: m.holder.events.Fence(), Member: m.unsaid.FailedMember(), Window: m.prompt.noted,
+		Queued: m.holder.dueFor, Attempts: m.unsaid.Attempts(""), Duration: m.unsaid.Spent().Time().Milliseconds(),
+	})
 	said := []any{"kind", failed.Kind, "failed", failed.Calls, "steps", m.draft.totals.ErrorSteps}
 	m.holder.warn(ctx, "inference failed, the run continues", slices.Concat(said, failure(end.cause))...)
 	verdict, err := m.judge(core.Message{}, failed, m.draft.messages.Slice(), answer{})

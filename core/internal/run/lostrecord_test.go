@@ -39,7 +39,7 @@ func TestWhatARecordHasOfItsRunsInput(t *testing.T) {
 		want := thread.RunRecord{
 			Run: core.Run{
 				ID: receipt.RunID, ThreadID: "t1", AgentID: "demo", Origin: core.OriginInternal, Status: core.RunRunning, Dispatch: receipt.DispatchID, CreatedAt: sent,
-				Steps: 1, Usage: core.Usage{Input: 3, Output: 2},
+				Steps: 1, Usage: core.Usage{Input: 3, Output: 2}, Calls: 2,
 			},
 			Request: json.RawMessage(`{"plan":"gold"}`), Frontend: &core.Frontend{Context: []core.FrontendContext{{Description: "Page", Value: "/home"}}},
 			Parent: before.Parent, Ending: after.Ending, InRound: true,

@@ -53,6 +53,7 @@ func TestTheRecordOfAFailedInference(t *testing.T) {
 				w := newWorld(t, options{env: drawing(0), model: m, stop: []agent.StopPolicy{consecutiveErrors(1)}, logger: warnings(&log)})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 				tt.want.At = time.Now().UnixMilli()
+				tt.want.Usage.Input = 7 * tt.want.Calls
 				w.finish(t, key, listener)
 				if diff := cmp.Diff(&tt.want, w.entry(t, 2).Failed); diff != "" {
 					t.Errorf("the record (-want +got):\n%s", diff)

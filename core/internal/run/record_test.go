@@ -48,10 +48,10 @@ func TestRecordsOfARun(t *testing.T) {
 			`{"schema":1,"run":"RUN","message":{"id":"DISPATCH.0","role":"user","content":[{"type":"text","text":"hi"}],"run_id":"RUN","created_at":` + now + `},"input":"DISPATCH"}`,
 			`{"schema":1,"run":"RUN","step":1,"at":` + now + `,"message":{"id":"RUN.1","role":"assistant","content":[{"type":"reasoning","text":"hm"},{"type":"text","text":"I look"},{"type":"reasoning","text":"so","echo":{"signature":"x"},"origin":"scripted"}],` +
 				`"tool_calls":[{"id":"c1","name":"echo","arguments":{"text":"a"}},{"id":"c2","name":"fails","arguments":{}}],"run_id":"RUN","step":1,"usage":{"input":3,"output":2},"model":"scripted","stop_reason":"tool_use","created_at":` + now + `},` +
-				`"patch":[{"op":"add","path":"/thread/in_thread","value":2}],"revision":2,"totals":{"usage":{"input":3,"output":2},"steps":1,"calls":"CALLS"},"attempt":1,"window":{"estimate":76,"tokens":3,"prefix":[1900808104,0,0]}}`,
+				`"patch":[{"op":"add","path":"/thread/in_thread","value":2}],"revision":2,"totals":{"usage":{"input":3,"output":2},"steps":1,"called":2,"calls":"CALLS"},"attempt":1,"window":{"estimate":76,"tokens":3,"prefix":[1900808104,0,0]},"first":1}`,
 			`{"schema":1,"run":"RUN","step":1,"at":` + now + `,"message":{"id":"RUN.1.0","role":"tool","tool_result":{"call_id":"c1","name":"echo","data":{"text":"a"},"status":"ok"},"run_id":"RUN","step":1,"created_at":` + now + `}}`,
 			`{"schema":1,"run":"RUN","step":1,"at":` + now + `,"message":{"id":"RUN.1.1","role":"tool","tool_result":{"call_id":"c2","name":"fails","message":"execution failed: no such file","is_error":true,"status":"error"},"run_id":"RUN","step":1,"created_at":` + now + `}}`,
-			`{"schema":1,"run":"RUN","step":1,"at":` + now + `,"patch":[{"op":"replace","path":"/thread/in_thread","value":3}],"revision":3,"totals":{"usage":{"input":3,"output":2},"steps":1,"failures":1,"calls":"CALLS"}}`,
+			`{"schema":1,"run":"RUN","step":1,"at":` + now + `,"patch":[{"op":"replace","path":"/thread/in_thread","value":3}],"revision":3,"totals":{"usage":{"input":3,"output":2},"steps":1,"called":2,"failures":1,"calls":"CALLS"}}`,
 		}
 		ids := strings.NewReplacer(receipt.RunID.String(), "RUN", receipt.DispatchID.String(), "DISPATCH")
 		var got []string
@@ -63,7 +63,7 @@ func TestRecordsOfARun(t *testing.T) {
 			t.Errorf("log (-want +got):\n%s", diff)
 		}
 		run := `{"schema":1,"run_id":"RUN","thread_id":"t1","agent_id":"demo","status":"done","steps":2,"usage":{"input":3,"output":2},"response":"ok","termination":{"type":"natural_end"},` +
-			`"dispatch_id":"DISPATCH","resolution":"HASH","first_seq":1,"created_at":` + now + `,"started_at":` + now + `,"finished_at":` + now + `,"ending":{"version":6,"termination":{"type":"natural_end"}}}`
+			`"dispatch_id":"DISPATCH","resolution":"HASH","first_seq":1,"created_at":` + now + `,"started_at":` + now + `,"finished_at":` + now + `,"calls":2,"ending":{"version":6,"termination":{"type":"natural_end"}}}`
 		record := regexp.MustCompile(`"resolution":"[^"]*"`).ReplaceAllString(ids.Replace(string(w.record(t, recordname.Run(receipt.RunID)).Payload)), `"resolution":"HASH"`)
 		if diff := cmp.Diff(run, record); diff != "" {
 			t.Errorf("the run's record (-want +got):\n%s", diff)

@@ -59,28 +59,32 @@ func encodeRun(codec thread.Records, r *thread.RunRecord) (store.Record, error) 
 // runPart is the run as a write finds it: the values for its record, and for the
 // lists of threads, for each head that may follow from the write.
 type runPart struct {
-	codec    thread.Records
-	account  *accounting.Run
-	env      *env.Env              // its clock says until when a stretch of the run's accounts goes
-	user     string                // owner of the thread
-	lost     bool                  // what the run has used cannot be read
-	before   *thread.RunRecord     // the record before the write; it is not changed
-	totals   *thread.Totals        // of the run; they are not changed while the write is tried
-	messages []core.Message        // of the thread, those that the write adds among them
-	answer   *model.ResponseFormat // the form that the run's answer must have; nil: none, or unknown
-	end      *core.Termination     // nil: the run continues, or waits
-	form     thread.Form           // of its end
-	unlogged *accounting.Spent     // usage of models for a turn, which counts unless the log has it; nil: none
-	logEnd   uint64                // sequence of the log's newest record before the write
-	at       int64                 // when it ends or begins to wait, unix milliseconds: read once for all tries and forms of the write
+	codec      thread.Records
+	account    *accounting.Run
+	env        *env.Env              // its clock says until when a stretch of the run's accounts goes
+	user       string                // owner of the thread
+	unread     bool                  // what the run has used cannot be read
+	before     *thread.RunRecord     // the record before the write; it is not changed
+	totals     *thread.Totals        // of the run; they are not changed while the write is tried
+	messages   []core.Message        // of the thread, those that the write adds among them
+	answer     *model.ResponseFormat // the form that the run's answer must have; nil: none, or unknown
+	end        *core.Termination     // nil: the run continues, or waits
+	form       thread.Form           // of its end
+	unfinished *thread.Unfinished    // the step that the end cuts short; nil: none
+	times      thread.Times          // of the run, from the head before the write
+	lost       uint8                 // claims of the run that were lost
+	unlogged   *accounting.Spent     // usage of models for a turn, which counts unless the log has it; nil: none
+	logEnd     uint64                // sequence of the log's newest record before the write
+	at         int64                 // when it ends or begins to wait, unix milliseconds: read once for all tries and forms of the write
 }
 
 // newRunPart returns the run as the draft's commit finds it. end is how it ends, if it does,
 // and at when that is.
 func newRunPart(h *holder, b *base, d *draft, end *core.Termination, form thread.Form, at int64) runPart {
 	p := runPart{
-		codec: h.records, account: &h.account, env: h.env, user: h.head.Owner, lost: b.conversation == nil,
+		codec: h.records, account: &h.account, env: h.env, user: h.head.Owner, unread: b.conversation == nil,
 		before: b.record, totals: &d.totals, messages: d.messages.Slice(), end: end, form: form, logEnd: d.from, at: at,
+		times: h.head.Times(), lost: h.head.Run.Lost,
 	}
 	if b.agent != nil {
 		p.answer = b.agent.Spec.ResponseFormat
@@ -97,7 +101,7 @@ func (p *runPart) record(next thread.Head, result thread.Result) *thread.RunReco
 		ending thread.Ending
 	}{record: *p.before}
 	r := &made.record
-	r.Steps, r.Usage, r.Spend = p.totals.Steps, p.totals.Usage, p.totals.Spend
+	p.sum(r)
 	r.Status, r.InRound, r.Models = core.RunRunning, false, nil // left by a refused end
 	switch result.Outcome {
 	case thread.Wait:
@@ -105,12 +109,35 @@ func (p *runPart) record(next thread.Head, result thread.Result) *thread.RunReco
 	case thread.Close:
 		made.ending, r.Ending = thread.Ending{Version: next.Closing, Termination: *p.end}, &made.ending
 		r.Response = p.response() // the run reads as done from this head on
-		r.SetModels(p.totals.Metered)
+		p.setModels(r)
 	case thread.Done:
 		made.ending, r.Ending = thread.Ending{Version: next.Closing, Termination: *p.end}, &made.ending
 		p.finish(r)
 	}
 	return r
+}
+
+// sum takes into a record what the run has come to: the log's totals, and the step that its
+// end cuts short.
+func (p *runPart) sum(r *thread.RunRecord) {
+	r.Steps, r.Usage, r.Spend, r.Calls = p.totals.Steps, p.totals.Usage, p.totals.Spend, p.totals.Called
+	r.WaitedMS, r.Takeovers, r.Losses, r.Unfinished = p.times.Waited, int(p.lost), p.times.Losses, p.unfinished
+	if u := p.unfinished; u != nil { // it is not a step that counts, but its tokens are the run's
+		r.Usage = r.Usage.Add(u.Usage)
+	}
+}
+
+// setModels notes the models of a run that has ended, those of a step that the end cuts short
+// among them. A close that another write has begun has them from that.
+func (p *runPart) setModels(r *thread.RunRecord) {
+	if p.unfinished != nil && p.unlogged == nil {
+		return
+	}
+	used := p.totals.Metered
+	if p.unfinished != nil {
+		used = p.account.With(used, p.unlogged)
+	}
+	r.SetModels(used)
 }
 
 // finish marks a record as the one of a run that is over, with the time. That is
@@ -119,7 +146,7 @@ func (p *runPart) record(next thread.Head, result thread.Result) *thread.RunReco
 func (p *runPart) finish(r *thread.RunRecord) {
 	r.Status, r.Termination, r.FinishedAt = core.RunDone, p.end, p.at
 	r.Response = p.response()
-	r.SetModels(p.totals.Metered)
+	p.setModels(r)
 }
 
 // response is the text of the run's last turn. For an answer of a form it is that
@@ -149,7 +176,7 @@ func (p *runPart) stored(whole *thread.RunRecord, closing uint64) *thread.RunRec
 		record.Response = cutText(record.Response)
 	}
 	if p.form >= thread.FormLeast {
-		record.Bases, record.Models, record.Unknown = nil, nil, nil
+		record.Bases, record.Models, record.Unknown, record.Unfinished, record.Losses = nil, nil, nil, nil, nil
 		record.Ending.Termination.Detail = cutText(p.end.Detail)
 		if record.Termination != nil {
 			end := record.Ending.Termination
@@ -218,7 +245,7 @@ func (p *plan) complainOfLeft(ctx context.Context, log *logger) {
 // a record of usage that is.
 func (p *runPart) addAccount(to *plan, next thread.Head, result thread.Result) {
 	settled, err := p.account.Settle(next, result, accounting.End{
-		Run: to.run, User: p.user, Used: p.totals.Metered, Lost: p.lost,
+		Run: to.run, User: p.user, Used: p.totals.Metered, Lost: p.unread,
 		Unlogged: p.unlogged, LogEnd: p.logEnd, At: p.env.Millis(), Records: to.records,
 	})
 	if r := settled.Record; p.form >= thread.FormLeast && r.IsUsage() && len(r.Payload) > thread.MinPayload {

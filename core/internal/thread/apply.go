@@ -167,6 +167,7 @@ func Apply(h Head, t Transition) (Head, Result, error) {
 		return h, Result{}, ErrTooManyChildren
 	}
 	n.Run.noteWaits(n.Tickets.asks(), t.Now)
+	n.noteTimes(t.Now)
 	n.DueAt = n.due(h.DueAt, t)
 	if n.bound() > MaxSize {
 		if size := n.Size(); size > MaxSize {

@@ -18,6 +18,9 @@ type Claim struct {
 	// CommitID is that of the write that took the claim, also after writes of others:
 	// see [Head.TakenBy].
 	CommitID core.ID
+	// Queued is how long the run was due before the claim took it, in milliseconds; 0: not
+	// at all, or its next step is not the first under the claim.
+	Queued int64
 }
 
 // TakeClaim takes the right to work on the thread. If another claim is live, or no
@@ -46,13 +49,16 @@ func (c TakeClaim) apply(h *Head, t Transition) (Result, error) {
 		return Result{Unchanged: true}, nil
 	}
 	if h.Claim.Fence != 0 {
+		h.noteLoss(t.Now)
 		h.takeBack(true)
 	}
+	due := max(madeAt(h.HolderCommitID), h.Run.AvailableAt)
 	if !h.Open() {
 		list, i := h.queue().best(t.Now)
 		if list == nil {
 			return h.early(t), nil
 		}
+		due = max(madeAt((*list)[i].ID), (*list)[i].AvailableAt)
 		h.openRun(list, i)
 	}
 	switch {
@@ -70,7 +76,14 @@ func (c TakeClaim) apply(h *Head, t Transition) (Result, error) {
 	if h.Suspect() && !c.Alone {
 		return Result{}, fmt.Errorf("%d claims of run %s without progress: %w", h.Run.Attempts, h.Run.ID, ErrSuspect)
 	}
-	return Result{Claimed: true}, h.hold(c.Worker, c.Lease, t)
+	due = max(due, h.noteTaken(t.Now))
+	if err := h.hold(c.Worker, c.Lease, t); err != nil {
+		return Result{}, err
+	}
+	if h.Run.Cursor != CursorTools && h.Run.Status != Closing { // a round that is taken on has its step's start behind it
+		h.Claim.Queued = max(t.Now-due, 0)
+	}
+	return Result{Claimed: true}, nil
 }
 
 // early is the result of a claim that found nothing to do yet. A due time that has
@@ -128,6 +141,7 @@ func (Reclaim) apply(h *Head, t Transition) (Result, error) {
 	if h.Claim.Fence == 0 {
 		return Result{Unchanged: true, Hint: h.wake(t.Now)}, nil
 	}
+	h.noteLoss(t.Now)
 	h.takeBack(true)
 	return Result{Hint: h.wake(t.Now)}, nil
 }

@@ -29,7 +29,7 @@ func (h *Head) AppendBinary(b []byte) []byte {
 	w.uint(h.Incarnation)
 	w.text(h.Owner)
 	open, held := h.Open(), h.Claim.Fence != 0
-	w.flags(h.Deleted, h.Erased, open, held, h.Missed != 0, h.Supersedes != 0, h.TailSum != 0)
+	w.flags(h.Deleted, h.Erased, open, held, h.Missed != 0, h.Supersedes != 0, h.TailSum != 0, held && h.Claim.Queued > 0)
 	w.uint(h.Epoch)
 	w.uint(h.Fence)
 	w.uint(h.Seq)
@@ -294,4 +294,7 @@ func (w *writer) claim(c *Claim) {
 	w.text(c.Worker)
 	w.time(c.Lease)
 	w.id(c.CommitID)
+	if c.Queued > 0 { // which a flag of the head says
+		w.time(c.Queued)
+	}
 }

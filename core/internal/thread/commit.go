@@ -131,7 +131,7 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 	case Yield:
 		if c.Keep && h.Schema <= t.Schemas.Reads {
 			r.Outcome = Continue
-			h.Claim.Lease = max(h.Claim.Lease, t.Now+c.Lease)
+			h.Claim.Lease, h.Claim.Queued = max(h.Claim.Lease, t.Now+c.Lease), 0
 			return r, nil
 		}
 		if c.Keep {

@@ -24,7 +24,7 @@ func (r *reader) head() (h Head) {
 	h.HolderCommitID = r.id()
 	h.Incarnation = r.uint()
 	h.Owner = r.text()
-	flags := r.flags(7)
+	flags := r.flags(8)
 	h.Deleted, h.Erased = flags.has(0), flags.has(1)
 	open, held, missed := flags.has(2), flags.has(3), flags.has(4)
 	h.Epoch = r.uint()
@@ -45,6 +45,10 @@ func (r *reader) head() (h Head) {
 	}
 	if held {
 		h.Claim = r.claim()
+	}
+	if flags.has(7) {
+		h.Claim.Queued = r.moment()
+		r.must(held)
 	}
 	r.tables(&h)
 	r.outbox(&h)

@@ -47,6 +47,9 @@ type Entry struct {
 	Toolless []int        `json:"toolless,omitempty"` // of a turn: indexes of the calls that name no tool which the agent had in the build that called its model
 	Member   *Member      `json:"member,omitempty"`   // of a turn, a failed inference or last words, of an agent whose model is a pool
 	Duration int64        `json:"duration,omitempty"` // of a turn: how long its model's calls took; of a result: how long the tool ran; milliseconds
+	Queued   int64        `json:"queued,omitempty"`   // of a turn or a failed inference: how long the run was due before the claim took it, milliseconds; 0: the claim had it already
+	First    int64        `json:"first,omitempty"`    // of a turn of one attempt: milliseconds from its start to the first piece, at least 1; 0: not known
+	Attempts []Attempt    `json:"attempts,omitempty"` // of a turn of several attempts, and of a failed inference: those of the claim that made it, the last one made the turn or failed permanently; of earlier deliveries Retried alone knows
 	Prompt   string       `json:"prompt,omitempty"`   // of a turn: hash of the [PromptRecord] that its model received; empty: none was stored, as by every program yet
 	Sum      uint32       `json:"sum,omitempty"`      // of a turn: checksum of the records since the turn before; 0: none was computed, as by every program yet
 	Closing  bool         `json:"closing,omitempty"`  // of a step record: it is of the run's end, after the last step's
@@ -80,6 +83,8 @@ type Failure struct {
 	Text  string `json:"text,omitempty"`  // for people; it quotes nothing internal
 	Calls int    `json:"calls,omitempty"` // of the model that failed
 	At    int64  `json:"at"`              // unix milliseconds
+	// Usage is what the calls have used, as far as providers have counted it.
+	Usage core.Usage `json:"usage,omitzero"`
 }
 
 // MaxEarlier bounds [Entry.Earlier].

@@ -207,6 +207,7 @@ func inbox(h thread.Head) (refs []thread.InboxRef) {
 // canonical forgets what only counts.
 func canonical(h thread.Head) thread.Head {
 	h.Run.Through, h.Run.Stretch = thread.Through{}, thread.Stretch{} // no change depends on them
+	h.Extensions, h.Claim.Queued = nil, 0
 	h.Version, h.Closing, h.Incarnation, h.Recent, h.Summary, h.Supersedes = 100, min(h.Closing, 1), 0, nil, 0, 0
 	h.CommitID, h.HolderCommitID = id("c"), id("")
 	h.Seq, h.Run.Step, h.Run.Round = 10, 0, min(h.Run.Round, 1)

@@ -236,7 +236,16 @@ func checkEnd(check checker, h, n thread.Head, r thread.Result) {
 		check(len(n.Extensions) == 0, "an extension outlived its run")
 	}
 	if same {
-		check(reflect.DeepEqual(n.Extensions, h.Extensions), "a field of a newer program was lost")
+		newer := func(h thread.Head) (all []thread.Extension) {
+			for _, e := range h.Extensions {
+				if e.Tag != 1 { // the times
+					all = append(all, e)
+				}
+			}
+			return all
+		}
+		check(reflect.DeepEqual(newer(n), newer(h)), "a field of a newer program was lost")
+		checkTimes(check, h, n)
 	}
 	steered := func(d thread.Dispatch) bool { return d.Steered }
 	i, was := slices.IndexFunc(n.Pending, steered), slices.ContainsFunc(h.Pending, steered)
@@ -244,6 +253,18 @@ func checkEnd(check checker, h, n thread.Head, r thread.Result) {
 	if !r.Opened.IsZero() {
 		d := n.Pending[i]
 		check(d.ID == r.Opened && d.Run == r.Opened, "the run of a steered input is %s, its pointer %s", d.Run, r.Opened)
+	}
+}
+
+// checkTimes is that the times of a run grow, and that none runs backwards.
+func checkTimes(check checker, h, n thread.Head) {
+	was, now := h.Times(), n.Times()
+	idle := n.Run.Status == thread.Waiting && n.Run.WaitsSince != 0
+	check(idle == (now.Since != 0), "it is idle since %d", now.Since)
+	check(now.Waited >= was.Waited, "it waited %d ms, before %d", now.Waited, was.Waited)
+	check(len(now.Losses) >= len(was.Losses) && len(now.Losses) <= min(thread.MaxLosses, int(n.Run.Lost)), "%d losses of %d, before %d", len(now.Losses), n.Run.Lost, len(was.Losses))
+	for i, l := range now.Losses {
+		check(l.Claimed <= l.Lost && (l.Began == 0 && i == len(now.Losses)-1 || l.Began >= l.Lost), "loss %d: %+v", i, l)
 	}
 }
 

@@ -78,6 +78,10 @@ type RunRecord struct {
 	// Models are the models of a run that has ended, each with its part of Usage: see
 	// [RunRecord.SetModels]. nil: the run has used none, or its usage is not metered.
 	Models []core.ModelUse `json:"models,omitempty"`
+	// Unfinished is the step that the run's end has cut short; nil: none, or it is not known.
+	Unfinished *Unfinished `json:"unfinished,omitempty"`
+	// Losses are the run's lost claims, once it is done; see [Times].
+	Losses []Loss `json:"losses,omitempty"`
 	// Trace names the trace of the run, and Sampled is whether it is collected; none in
 	// records of this program, which keeps what others wrote.
 	Trace   TraceID `json:"trace_id,omitzero"`

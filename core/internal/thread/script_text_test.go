@@ -186,7 +186,11 @@ func describeTables(b *strings.Builder, h thread.Head) {
 	if at := h.Run.RunEnd; at != 0 {
 		fmt.Fprintf(b, "  RunEnd has run, by v%d\n", at)
 	}
+	describeTimes(b, h.Times())
 	for _, e := range h.Extensions {
+		if e.Tag == 1 { // the times
+			continue
+		}
 		fmt.Fprintf(b, "  extension %d of %s: %s\n", e.Tag, trim(e.Run[:]), e.Value)
 	}
 	if len(h.Recent) > 0 {
@@ -210,3 +214,21 @@ func name(hash uint64) string {
 }
 
 func trim(b []byte) string { return strings.TrimRight(string(b), "\x00") }
+
+// describeTimes writes how the run has spent its time. Ids of scripts have no time, so that
+// it is not known when a lost claim was taken.
+func describeTimes(b *strings.Builder, t thread.Times) {
+	if t.Since != 0 {
+		fmt.Fprintf(b, "  idle since %s\n", clock(t.Since))
+	}
+	if t.Waited != 0 {
+		fmt.Fprintf(b, "  waited %s\n", time.Duration(t.Waited)*time.Millisecond)
+	}
+	for _, l := range t.Losses {
+		fmt.Fprintf(b, "  lost in step %d at %s", l.Step, clock(l.Lost))
+		if l.Began != 0 {
+			fmt.Fprintf(b, ", taken over at %s", clock(l.Began))
+		}
+		fmt.Fprintln(b)
+	}
+}

@@ -15,6 +15,7 @@ type Totals struct {
 	// tenants whose money is limited; else 0.
 	Spend    core.USD `json:"spend_usd,omitempty"`
 	Steps    int      `json:"steps"`
+	Called   int      `json:"called,omitempty"`   // tool calls of its turns
 	Failures int      `json:"failures,omitempty"` // results that are errors
 	// ErrorSteps is how many steps in a row have failed: see [Totals.EndStep]. In a
 	// turn's record its own step is not among them yet, unless it has no calls.

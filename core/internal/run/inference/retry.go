@@ -55,6 +55,7 @@ func (t *Turn) callFailed(ctx context.Context, err error) error {
 		t.step.Claim.Warn(ctx, "model call failed after a complete turn", "kind", kind, "failed", t.failed, "error", err)
 		return t.cutPieces(ctx)
 	}
+	t.fails(string(kind))
 	leaves := !t.speech.whole() && t.switches(err, kind, asked)
 	if leaves && t.failed < t.modelCalls() {
 		if next := t.nextMember(); next != nil {
@@ -80,6 +81,7 @@ func (t *Turn) callFailed(ctx context.Context, err error) error {
 	wait := max(t.env().Jitter(Pause(t.step.Agent.Spec.Retry, kind, t.failed)), asked, t.step.Circuits.Wait(t.member, t.asked.Model))
 	t.step.Claim.Warn(ctx, "model call failed, will be retried", "kind", kind, "wait", wait, "failed", t.failed, "error", err)
 	t.step.Events.Emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Wait: wait.Milliseconds(), Reason: string(kind)})
+	t.pauses(wait)
 	// Announced in both cases: a reader who stays sees why nothing comes.
 	if !t.stays(wait) {
 		return &RetryError{wait, err}
@@ -113,6 +115,7 @@ func (t *Turn) goBack(ctx context.Context, back *leftMember, kind model.ErrorKin
 	wait := max(t.env().Jitter(Pause(t.step.Agent.Spec.Retry, back.kind, t.failed)), back.asked, t.step.Circuits.Wait(back.member, back.member.Name))
 	t.step.Claim.Warn(ctx, "model call failed permanently, earlier pool member retried", "kind", kind, "member", back.member.ID, "wait", wait, "failed", t.failed, "error", err)
 	t.step.Events.Emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Wait: wait.Milliseconds(), Reason: string(kind)})
+	t.pauses(wait)
 	if !t.stays(wait) {
 		return &RetryError{wait, t.gone(err, kind)}
 	}

@@ -104,6 +104,9 @@ type Turn struct {
 	broken    bool                 // the newest call has failed, and did not reach a limit
 	shortened bool                 // the provider has refused the request as too long, and was shown less
 	goesOn    bool                 // the newest call resumed from the existing part of the turn
+
+	call     thread.Attempt   // the newest, with the calls that it continued after a limit of tokens; zero: none was made
+	attempts []thread.Attempt // the newest of those that have failed, oldest first
 }
 
 // New returns the turn of a step, without any words.
@@ -122,6 +125,9 @@ func New(step Step, from Start) *Turn {
 
 // ID is that of the message that the turn will be.
 func (t *Turn) ID() string { return t.speech.id }
+
+// Step is the number of the step whose turn it is.
+func (t *Turn) Step() int { return t.step.Number }
 
 // Failures is how many calls of models have failed for the turn, over all deliveries; 0 on
 // nil.
@@ -191,7 +197,7 @@ func (t *Turn) Infer(ctx context.Context) (*core.Message, error) {
 		if err := t.prepare(ctx); err != nil {
 			return nil, err
 		}
-		err := t.step.Circuits.Call(ctx, t.member, t.asked, &t.spent, listener{t})
+		err := t.makeCall(ctx)
 		// Looked at first: a stream that ends early because its context has looks like
 		// a whole turn to some adapters, and like a failure to others.
 		if ctx.Err() != nil {
@@ -217,6 +223,21 @@ func (t *Turn) Infer(ctx context.Context) (*core.Message, error) {
 			return t.complete(), nil
 		}
 	}
+}
+
+// makeCall makes the next call of the model, and notes its times.
+func (t *Turn) makeCall(ctx context.Context) error {
+	before := t.call
+	if t.continued == 0 || t.broken || t.call.Began == 0 {
+		t.call = thread.Attempt{Began: t.env().Millis(), Model: t.asked.Model}
+	}
+	err := t.step.Circuits.Call(ctx, t.member, t.asked, &t.spent, listener{t})
+	if _, refused := errors.AsType[*RefusedError](err); refused {
+		t.call = before
+		return err
+	}
+	t.call.Ended = t.env().Millis()
+	return err
 }
 
 // prepare makes the next request, of the model of the agent or the member of its pool whose
@@ -336,7 +357,12 @@ func (t *Turn) noteTokens() {
 type listener struct{ t *Turn }
 
 // Hear implements Listener.
-func (l listener) Hear(d model.Delta) error { return l.t.speech.add(d) }
+func (l listener) Hear(d model.Delta) error {
+	if l.t.call.First == 0 && d.Type != model.DeltaUsage && d.Type != model.DeltaStop {
+		l.t.call.First = l.t.env().Millis()
+	}
+	return l.t.speech.add(d)
+}
 
 // Stopped implements Listener.
 func (l listener) Stopped() bool { return l.t.speech.stop != "" }

@@ -45,7 +45,9 @@ func (s *recordedStep) began() int64 {
 	case s == nil:
 	case s.turn != nil:
 		return s.turn.At
-	case s.words == nil && s.failed != nil:
+	case s.words != nil:
+		return s.words.At
+	case s.failed != nil:
 		return s.failed.At
 	}
 	return 0
@@ -89,6 +91,11 @@ func (r *recording) Summary(_ core.ID, step int) (w *core.Window, fixed bool) {
 		w = s.failed.Window
 	}
 	return w, true
+}
+
+// Unfinished implements run.Choices.
+func (r *recording) Unfinished(core.ID) (u *thread.Unfinished, fixed bool) {
+	return r.record.Unfinished, true
 }
 
 // Counted implements run.Choices.

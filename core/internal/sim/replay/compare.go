@@ -96,11 +96,12 @@ func (d *director) compareLengths(present []thread.Entry) *Difference {
 	return nil
 }
 
-// plain is an entry without its writer, the number of failures, and the versions of the
-// head. It also lacks durations (a replay takes no time), and the estimated sizes of
+// plain is an entry without its writer, the failed attempts, and the versions of the
+// head. It also lacks durations and what the run waited for in a queue (a replay takes no time), and the estimated sizes of
 // requests, which depend on the tools and prompts of the build that made them.
 func plain(e thread.Entry) thread.Entry {
 	e.Attempt, e.Retried, e.Round, e.Duration = 0, 0, 0, 0
+	e.Queued, e.First, e.Attempts = 0, 0, nil
 	if e.Window != nil {
 		w := *e.Window
 		w.Estimate, w.Prefix = 0, [3]uint32{}
@@ -124,9 +125,11 @@ func unmetered(t thread.Totals) thread.Totals {
 	return t
 }
 
-// runOf is what is compared of a run's record.
+// runOf is what is compared of a run's record: a replay waits for no person, and loses no
+// worker.
 func runOf(r thread.RunRecord) thread.RunRecord {
-	r.Ending, r.Unknown, r.Bases, r.Models = nil, nil, nil, nil
+	r.Ending, r.Unknown, r.Bases, r.Models, r.Losses = nil, nil, nil, nil, nil
+	r.WaitedMS, r.Takeovers = 0, 0
 	return r
 }
 

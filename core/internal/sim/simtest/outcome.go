@@ -145,6 +145,7 @@ func idsOf(all []written) *strings.Replacer {
 // plain is a record without times, its writer and the number of attempts.
 func plain(e thread.Entry) thread.Entry {
 	e.At, e.Attempt, e.Retried, e.Round, e.Duration = 0, 0, 0, 0, 0
+	e.Queued, e.First, e.Attempts = 0, 0, nil
 	if e.Failed != nil {
 		failed := *e.Failed
 		failed.Calls, failed.At = 0, 0
