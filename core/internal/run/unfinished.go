@@ -30,7 +30,7 @@ func (m *machine) unfinished(t *core.Termination) *thread.Unfinished {
 		why = t.Code
 	}
 	u := &thread.Unfinished{
-		Step: number, At: m.holder.stepBegan, Queued: m.holder.dueFor, Retried: m.unsaid.Failures(),
+		Step: number, At: m.holder.stepBegan, Ended: m.holder.stepBegan, Queued: m.holder.dueFor, Retried: m.unsaid.Failures(),
 		Duration: m.unsaid.Spent().Time().Milliseconds(), Attempts: m.unsaid.Attempts(why),
 	}
 	if used := m.unsaid.Spent().Usage(); used != nil {

@@ -57,6 +57,8 @@ const (
 	// Claims and ends.
 	LateClaim  // a claim was heard of when its lease was over
 	OwnEnd     // a process has ended a run that it works on
+	CutStep    // a run ended in the middle of a step, and its record has the figures of that
+	KnownLoss  // a run ended that a worker had lost, and its record has when
 	KeptRunEnd // a run ended with the changes of RunEnd under a claim that was released after it
 
 	// Runs that ended with an error.
@@ -122,6 +124,8 @@ var behaviourNames = [behaviours]string{
 
 	LateClaim:  "a claim whose response is late",
 	OwnEnd:     "a run that its own process ends",
+	CutStep:    "a step that the end of its run cuts short",
+	KnownLoss:  "a run whose record has a lost claim",
 	KeptRunEnd: "an end with the changes of RunEnd under an earlier claim",
 
 	TookUp:  "a failed run that is continued after its turns",

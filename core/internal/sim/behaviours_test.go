@@ -47,6 +47,8 @@ func TestEachBehaviourHappensInAShareOfTheWorlds(t *testing.T) {
 		{HiddenClaim, 3},
 		{LateClaim, 4},
 		{OwnEnd, 4},
+		{CutStep, 4},
+		{KnownLoss, 4},
 		{HiddenAgain, 3},
 		{KeptRunEnd, 4},
 

@@ -412,6 +412,7 @@ func (ru *runs) checkEnd(a, b thread.Head) {
 	if own := a.Run.Status == thread.Closing && a.Run.Reason == thread.ReasonOwn; own && (record.Ending == nil || record.Ending.Version != a.Closing) {
 		ru.th.fail("run %s closes since version %d, its record has %+v", run, a.Closing, record.Ending)
 	}
+	ru.checkFigures(&record)
 	ru.checkRunEnd(record, end)
 	ru.checkKeptEnd(&a, &record)
 	w.auditor.countForm(&record)
