@@ -1,8 +1,7 @@
 // The pane about a run: in the chat with a small timeline, on the page of a run about the
 // row that is chosen.
-import { useEffect } from 'preact/hooks';
 import { EventsView } from './events';
-import { follow, recordOf } from './follow';
+import { recordOf } from './follow';
 import { Problem } from './problem';
 import type { RunRecord } from './record';
 import { RequestView } from './request';
@@ -10,7 +9,7 @@ import { route, select, tabs } from './route';
 import { StateView } from './state';
 import { Timeline } from './timeline';
 import { UseView } from './use';
-import { useStored } from './waterfall';
+import { useRecord } from './waterfall';
 
 type Tab = (typeof tabs)[number];
 
@@ -21,9 +20,8 @@ const isTab = (name: string): name is Tab => (tabs as readonly string[]).include
 // Details shows a run beside the chat; none is a thread that has none yet.
 export function Details({ run, thread, agent }: { run: string; thread: string; agent: string }) {
   const record = run ? recordOf(run) : undefined;
-  useEffect(() => {
-    if (record) void follow(record);
-  }, [record]);
+  record?.version.value;
+  useRecord(record, route.value.tab === 'events');
   return (
     <div class="details">
       <Tabs first="Timeline">
@@ -59,10 +57,9 @@ export function Tabs({ first, children }: { first: string; children: (tab: Tab) 
   );
 }
 
-// Kept is a tab of a run, with what is stored of the run kept up to date.
+// Kept is a tab of a run.
 function Kept({ tab, record }: { tab: Tab; record: RunRecord }) {
   record.version.value;
-  useStored(record);
   return tab === 'timeline' && hasAny(record) ? <Timeline record={record} /> : <Side key={tab} tab={tab} record={record} />;
 }
 

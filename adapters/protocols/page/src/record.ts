@@ -314,7 +314,7 @@ export class RunRecord {
         break;
       case 'tool_call_suspended':
         c.ticket = e.ticket;
-        c.asked ||= at;
+        c.asked ||= e.ticket?.created_at || at; // a replay says it at its own time
         c.status = 'waiting';
         c.answered = e.ticket?.decision?.action;
         break;

@@ -188,7 +188,7 @@ function callRows(r: RunRecord, s: TimedStep, c: TimedCall, last: number, o: Opt
   const kind = child || c.kind === 'child' ? 'child' : c.kind === 'client' ? 'ask' : 'tool';
   rows.push({
     ...plain, key: `${prefix} ${s.step} ${c.id}`, level, kind, name: child?.agent_id ?? c.name, note: kind === 'child' ? 'child run' : '', state: c.status === 'waiting' && kind === 'child' ? 'running' : c.status,
-    record: r, step: s.step, call: prefix ? `${prefix}~${s.step}~${c.id}` : c.id, pieces, from, to, took: waited && !c.took && kind === 'ask' ? waited : Math.max(0, to - from - waited), waited, failed,
+    record: r, step: s.step, call: prefix ? `${prefix}~${s.step}~${c.id}` : c.id, pieces, from, to, took: waited && !c.took && (kind === 'ask' || !c.answered) ? waited : Math.max(0, to - from - waited), waited, failed,
   });
   if (child && o.nested && level < deepest + 2) {
     const of = o.childOf(child.run_id, c.ended > 0);
@@ -201,4 +201,7 @@ function callRows(r: RunRecord, s: TimedStep, c: TimedCall, last: number, o: Opt
 }
 
 // waitText says how long a row waited, and for whom.
-export const waitText = (row: Row) => `waited ${duration(row.waited)} for ${row.kind === 'ask' ? 'an answer' : 'a person'}`;
+export function waitText(row: Row): string {
+  const whom = row.kind === 'ask' ? 'an answer' : 'a person';
+  return row.state === 'waiting' ? `waits for ${whom}, since ${duration(row.waited)}` : `waited ${duration(row.waited)} for ${whom}`;
+}

@@ -1,5 +1,5 @@
 // The page of one run: its waterfall, and beside or below it all about the row that is chosen.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { Side, Tabs, hasAny } from './details';
 import { save } from './events';
 import { figuresOf } from './figures';
@@ -11,11 +11,11 @@ import { Icon, Status } from './icons';
 import { threads } from './lists';
 import { Problem } from './problem';
 import type { RunRecord } from './record';
-import { address, go } from './route';
+import { address, go, route } from './route';
 import { nameOf as threadName } from './sidebar';
 import { SpanView } from './span';
 import { UseView } from './use';
-import { Legend, WaterfallView, isChosen, rowsShown, useNow, useStored, useWaterfall } from './waterfall';
+import { Legend, WaterfallView, isChosen, rowsShown, useNow, useRecord, useWaterfall } from './waterfall';
 
 export function RunPage({ run }: { run: string }) {
   return <OfRun key={run} record={recordOf(run)} />;
@@ -23,14 +23,12 @@ export function RunPage({ run }: { run: string }) {
 
 function OfRun({ record }: { record: RunRecord }) {
   record.version.value;
-  useStored(record);
-  useEffect(() => void follow(record), [record]);
+  useRecord(record, route.value.tab === 'events');
   const [truly, setTruly] = useState(false);
   const [failedOnly, setFailedOnly] = useState(false);
   const [hideSteps, setHideSteps] = useState(false);
   const known = hasAny(record);
-  const works = known && !record.complete && record.status !== 'waiting' && record.run.value?.status !== 'done';
-  const now = useNow(works);
+  const now = useNow(record);
   const all = useWaterfall(record, now, truly, true);
   const rows = rowsShown(all, failedOnly, hideSteps);
   const chosen = all.rows.find(isChosen) ?? all.rows[0];
@@ -129,7 +127,7 @@ function More({ record, onProblem }: { record: RunRecord; onProblem: (e: unknown
       <button type="button" class="icon-button" aria-label={copied ? 'Copied' : 'More'} popovertarget="run-more"><Icon name={copied ? 'check' : 'more'} /></button>
       <div class="menu" id="run-more" popover="auto" ref={menu} role="group" aria-label="More">
         {item('copy', 'Copy link', copy)}
-        {item('down', 'Download events', () => save(record))}
+        {item('down', 'Download events', () => void follow(record).then(() => save(record)))}
         {item('fork', 'Fork after this run', () => void forkAfter(record, Infinity).then((thread) => go({ thread }), onProblem))}
       </div>
     </span>

@@ -17,6 +17,12 @@ export interface Place {
   breaks: number;
 }
 
+export interface Tick {
+  left: string;
+  label: string;
+  late: boolean; // its label needs more width than a narrow screen has there
+}
+
 export class Scale {
   readonly breaks: Span[] = [];
   readonly start: number;
@@ -36,8 +42,10 @@ export class Scale {
     const breaks: Span[] = [];
     for (const [a, b] of [...busy, [this.end, this.end] as Span]) {
       if (a > at) {
-        const { share, ms } = waiting.some(([from, to]) => from < a && to > at) ? least.wait : least.other;
-        if (a - at > Math.max(ms, sum * share)) breaks.push([at, a]);
+        const among = waiting.filter(([from, to]) => from < a && to > at).map(([from, to]): Span => [Math.max(from, at), Math.min(to, a)]);
+        const gaps = among.length ? among : [[at, a] as Span];
+        const { share, ms } = among.length ? least.wait : least.other;
+        breaks.push(...gaps.filter(([from, to]) => to - from > Math.max(ms, sum * share)));
       }
       at = Math.max(at, b);
     }
@@ -80,9 +88,9 @@ export class Scale {
 
   // ticks are the marks of the axis, of which at most a number fit: the time that was
   // worked until each, without what is folded.
-  ticks(most: number): { left: string; label: string }[] {
+  ticks(most: number): Tick[] {
     const step = steps.find((s) => this.worked / s <= most) ?? Math.ceil(this.worked / most / day) * day;
-    const all: { left: string; label: string }[] = [];
+    const all: Tick[] = [];
     for (let w = 0; w <= this.worked * 0.95; w += step) {
       let breaks = 0;
       let before = 0;
@@ -90,7 +98,7 @@ export class Scale {
         if (a - this.start - before < w) breaks++;
         before += b - a;
       }
-      all.push({ left: this.length(w / this.worked, breaks), label: label(w, step) });
+      all.push({ left: this.length(w / this.worked, breaks), label: label(w, step), late: w > this.worked * 0.8 });
     }
     return all;
   }

@@ -7,7 +7,7 @@ import { Icon, Status } from './icons';
 import { Copy, JSONView, oneLine, pretty } from './json';
 import { Problem } from './problem';
 import type { RunRecord } from './record';
-import { go, select } from './route';
+import { address, go, select } from './route';
 import type { Row } from './rows';
 import { type TimedCall, type TimedStep, timedOf } from './timed';
 import type { JSONValue } from './types';
@@ -32,6 +32,7 @@ export function SpanView({ row, record }: { row: Row | undefined; record: RunRec
       {call && <CallFacts row={row} step={step!} call={call} />}
       {problem !== undefined && <Problem error={problem} />}
       <div class="actions">
+        {call?.status === 'waiting' && row.kind !== 'child' && <a class="button primary" href={address({ thread: of.thread, run: of.id })}>Answer in the chat</a>}
         {row.kind === 'model' && of === record && <button type="button" onClick={() => select({ tab: 'request' })}><Icon name="right" /> Show the request</button>}
         {row.step > 0 && <button type="button" onClick={fork}><Icon name="fork" /> Fork before this {row.kind === 'step' ? 'step' : 'call'}</button>}
         <span class="inline"><Copy text={location.href} label="Copy link"><Icon name="copy" /> Copy link</Copy><kbd class="hide-narrow">y</kbd></span>

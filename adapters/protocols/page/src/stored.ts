@@ -3,12 +3,14 @@ import { Refused, get, query } from './api';
 import type { RunRecord } from './record';
 import type { Run, StoredStep } from './types';
 
-// readRun reads the record of a run. What fails is read again when the run is opened.
-export async function readRun(record: RunRecord): Promise<void> {
+// readRun reads the record of a run, and returns whether it could. If not, the events alone
+// are shown.
+export async function readRun(record: RunRecord): Promise<boolean> {
   try {
     record.take(await get<Run>(`v1/runs/${record.id}`));
+    return true;
   } catch {
-    // the events alone are shown
+    return false;
   }
 }
 

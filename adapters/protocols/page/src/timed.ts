@@ -120,7 +120,7 @@ function timedCall(s: StepCall | undefined, e: ShownCall | undefined, said: numb
   return {
     id: s?.id ?? e!.id, name: s?.name ?? e!.name, status: over ? s!.status : e && e.status !== 'writing' ? e.status : s ? running[s.status] ?? s.status : e!.status,
     began: ran || answered || (asked ? 0 : ended || ready), ended, took, ready, asked, answered, action: s?.action ?? e?.answered ?? '', reason: s?.reason ?? '', edited: s?.edited,
-    kind: asked || s?.child ? e?.ticket?.kind ?? (s?.child ? 'child' : 'person') : '', child: s?.child, arguments: s?.arguments ?? e?.arguments, text: e?.text ?? '',
+    kind: asked || s?.child ? e?.ticket?.kind ?? (s?.child ? 'child' : s?.status === 'set' ? 'client' : 'person') : '', child: s?.child, arguments: s?.arguments ?? e?.arguments, text: e?.text ?? '',
     result: s?.result ?? e?.result, message: s?.message ?? e?.message, output: e?.output ?? '',
   };
 }

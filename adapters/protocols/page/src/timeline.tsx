@@ -10,8 +10,7 @@ import { WaterfallView, isChosen, useNow, useWaterfall } from './waterfall';
 
 export function Timeline({ record }: { record: RunRecord }) {
   record.version.value;
-  const works = !record.complete && record.status !== 'waiting';
-  const now = useNow(works);
+  const now = useNow(record);
   const { rows, scale } = useWaterfall(record, now, false, false);
   const current = rows.find(isChosen) ?? rows[0];
   return (
@@ -34,8 +33,8 @@ function Selected({ row, record }: { row: Row; record: RunRecord }) {
       <div class="between"><h2 class="label">{row.name}</h2><Status name={row.state} /></div>
       <dl class="facts">
         {row.step > 0 ? <><dt>Step</dt><dd>{row.step}{row.tries > 1 && `, try ${row.tries}`}</dd></> : <><dt>Steps</dt><dd>{f.steps}</dd></>}
-        <dt>Took</dt><dd>{took(row.took)}</dd>
-        {row.waited > 0 && row.step > 0 && <><dt>Waited</dt><dd>{waitText(row).replace('waited ', '')}</dd></>}
+        {row.state !== 'waiting' && <><dt>Took</dt><dd>{took(row.took)}</dd></>}
+        {row.waited > 0 && row.step > 0 && <><dt>{row.state === 'waiting' ? 'Waits' : 'Waited'}</dt><dd>{waitText(row).replace(/^wait(ed|s) /, '')}</dd></>}
         {row.kind === 'run' && f.waited > 0 && <><dt>Waited</dt><dd>{took(f.waited)}</dd></>}
         {row.kind === 'model' && !!s?.queued && <><dt>Queue</dt><dd>{took(s.queued)}</dd></>}
         {row.kind === 'model' && last && first > last.began_at && <><dt>First token</dt><dd>after {took(first - last.began_at)}</dd></>}

@@ -32,8 +32,10 @@ export function UseView({ thread, run, agent, record }: { thread: string; run: s
 
 const quoted = (text: string) => text.replaceAll("'", "'\\''");
 
-const curl = (id: string, agent: string, text: string) =>
-  `curl -N ${absolute('v1/runs')} \\\n  -H 'content-type: application/json' \\\n  -d '${quoted(JSON.stringify({ agentId: agent || undefined, threadId: id, messages: [{ role: 'user', content: text }] }, null, 2))}'`;
+const curl = (id: string, agent: string, text: string) => {
+  const fields = [...(agent ? [`"agentId": ${JSON.stringify(agent)}`] : []), `"threadId": ${JSON.stringify(id)}`, `"messages": [{"role": "user",\n      "content": ${JSON.stringify(text)}}]`];
+  return `curl -N ${absolute('v1/runs')} \\\n  -H 'content-type: application/json' \\\n  -d '{${quoted(fields.join(',\n    '))}}'`;
+};
 
 const sdk = (id: string, agent: string) =>
   `const { messages, sendMessage } = useChat({\n  id: ${JSON.stringify(id)}, resume: true,\n  transport: new DefaultChatTransport({\n    api: '${absolute('v1/ai-sdk/chat')}',${agent ? `\n    body: { agentId: ${JSON.stringify(agent)} },` : ''}\n  }),\n});`;

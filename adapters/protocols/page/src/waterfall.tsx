@@ -1,24 +1,27 @@
 // A run as a waterfall: a row for each step and call, with a bar on one scale.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { recordOf } from './follow';
+import { follow, recordOf } from './follow';
 import { took } from './format';
 import { Icon, Status, wordOf, type IconName } from './icons';
 import type { RunRecord } from './record';
 import { route, select } from './route';
 import { type Piece, type Row, type Waterfall, waitText, waterfallOf } from './rows';
 import type { Scale } from './scale';
-import { readRun, readSteps } from './stored';
+import { readRun, readSteps, settled } from './stored';
 import { show, useWindow } from './windowed';
 
-// useNow is the time, which goes on as long as something works.
-export function useNow(works: boolean): number {
+// useNow is the time, which goes on until a run is over: faster while it works than while
+// it waits.
+export function useNow(record: RunRecord): number {
+  const over = record.complete || record.run.value?.status === 'done';
+  const every = over ? 0 : record.status === 'waiting' ? 5000 : 500;
   const [now, setNow] = useState(Date.now());
   useEffect(() => {
-    if (!works) return;
-    const timer = setInterval(() => !document.hidden && setNow(Date.now()), 500);
+    if (!every) return;
+    const timer = setInterval(() => !document.hidden && setNow(Date.now()), every);
     return () => clearInterval(timer);
-  }, [works]);
-  return works ? Math.max(now, Date.now()) : now;
+  }, [every]);
+  return now;
 }
 
 // useWaterfall is the waterfall of a record; it is made again when something has changed.
@@ -36,11 +39,12 @@ export function useWaterfall(record: RunRecord, now: number, truly: boolean, nes
   return made;
 }
 
-const every = 3000; // milliseconds between two looks at what is stored of an open run
+const between = 3000; // milliseconds from one look at what is stored of an open run to the next
 
-// useStored keeps what is stored of a run up to date: when it is opened, after each step,
-// and when it stops.
-export function useStored(record: RunRecord | undefined): void {
+// useRecord keeps a run up to date. What is stored of it is read when it is opened, after
+// each step, and when it stops; its events are followed while it is open. Of a run that is
+// done they are many and tell nothing more, so they are read only where they are shown.
+export function useRecord(record: RunRecord | undefined, events: boolean): void {
   const ended = record ? record.steps.reduce((n, s) => n + (s.ended ? 1 : 0), 0) : 0;
   const stops = record && (record.complete || record.status === 'waiting') ? record.status : '';
   const last = useRef(0);
@@ -49,13 +53,18 @@ export function useStored(record: RunRecord | undefined): void {
     const read = () => {
       last.current = Date.now();
       void readSteps(record);
-      void readRun(record);
+      void readRun(record).then((read) => !read && void follow(record));
     };
-    const wait = stops ? 0 : Math.max(0, last.current + every - Date.now());
+    const wait = stops ? 0 : Math.max(0, last.current + between - Date.now());
     if (!wait) return void read();
     const timer = setTimeout(read, wait);
     return () => clearTimeout(timer);
   }, [record, ended, stops]);
+  const run = record?.run.value;
+  const needed = events || (run !== undefined && !settled(record!));
+  useEffect(() => {
+    if (record && needed) void follow(record);
+  }, [record, needed]);
 }
 
 const opened = new Set<string>();
@@ -130,7 +139,7 @@ export function WaterfallView({ record, rows, scale, small }: Properties) {
         {!small && (
           <div class="wf-row axis" role="row" aria-rowindex={1}>
             <span class="wf-name label" role="columnheader">Step or call</span>
-            <span class="bars" role="columnheader"><span class="hidden">Time</span>{ticks.map((t) => <span key={t.left} class="tick" aria-hidden="true" style={{ left: t.left }}>{t.label}</span>)}</span>
+            <span class="bars" role="columnheader"><span class="hidden">Time</span>{ticks.map((t) => <span key={t.left} class={`tick${t.late ? ' late' : ''}`} aria-hidden="true" style={{ left: t.left }}>{t.label}</span>)}</span>
             <span class="took label" role="columnheader">Took</span>
           </div>
         )}

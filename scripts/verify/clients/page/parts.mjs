@@ -117,6 +117,7 @@ await report({
     assert.deepEqual(truly.ticks(7).map((t) => `${t.left} ${t.label}`), ['0% 0 s', '20% 2 s', '40% 4 s', '60% 6 s', '80% 8 s']);
     assert.equal(new Scale([[0, 100], [101, 200]], [[100, 101]], false).folded, false, 'a short wait');
     assert.equal(new Scale([[1000, 9000]], [[2000, 8000]], false).folded, false, 'something works meanwhile');
+    assert.deepEqual(new Scale([[1000, 2000], [9000, 10_000]], [[4000, 8000]], false).breaks, [[4000, 8000]], 'what comes before and after a wait is work');
     assert.equal(new Scale([[1000, 2000], [8000, 9000]], [], false).folded, true, 'a host was gone for long');
   },
 });

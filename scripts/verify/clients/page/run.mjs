@@ -9,7 +9,7 @@ const rows = (page) => grid(page).locator('[role=row]:not(.axis)');
 const row = (page, name) => grid(page).getByRole('row', { name });
 const side = (page) => page.getByRole('tabpanel');
 const chip = (page, name) => page.getByRole('button', { name, exact: true });
-const newest = (page) => page.evaluate(async () => (await (await fetch('v1/runs?limit=1')).json()).runs[0]);
+const runOf = (page) => /#\/runs\/([0-9a-f-]+)/.exec(page.url())[1];
 const ended = (page, id) => page.waitForFunction(async (id) => (await (await fetch(`v1/runs/${id}`)).json()).status === 'done', id, { polling: 100 });
 const texts = (page) => rows(page).evaluateAll((all) => all.map((r) => [...r.querySelectorAll('.cut, .took')].map((e) => e.textContent).join(' ')));
 
@@ -33,7 +33,7 @@ async function figures(page, id) {
 async function open(page) {
   await page.getByRole('link', { name: 'Open the whole run' }).click();
   await page.waitForURL(/#\/runs\/[0-9a-f-]+/);
-  return /#\/runs\/([0-9a-f-]+)/.exec(page.url())[1];
+  return runOf(page);
 }
 
 // show opens the page of the run that recorded.mjs has.
@@ -87,6 +87,24 @@ export const ofRun = (on) => ({
     await page.reload();
     await side(page).getByRole('heading', { name: 'refund_rules' }).waitFor();
     assert.equal(page.url(), link);
+  }),
+  'of a long run only what is in sight is drawn': on(async (page) => {
+    await recorded.route(page);
+    const [one] = recorded.steps;
+    const steps = Array.from({ length: 200 }, (_, i) => ({ ...one, step: i + 1, calls: one.calls.map((c) => ({ ...c, id: `${c.id}_${i}`, name: `${c.name}_${i + 1}` })) }));
+    await page.route(new RegExp(`/v1/runs/${recorded.run}/steps`), (r) => r.fulfill({ json: { steps, has_more: false, next_cursor: null } }));
+    await page.evaluate((to) => (location.hash = to), `#/runs/${recorded.run}`);
+    await row(page, /find_order_1\b/).waitFor();
+    assert.equal(await grid(page).getAttribute('aria-rowcount'), '1002');
+    await page.waitForFunction(() => document.querySelectorAll('.wf-row').length < 120);
+    await grid(page).locator('[tabindex="0"]').focus();
+    await page.keyboard.press('End');
+    const last = row(page, /search_help_200/);
+    await page.waitForFunction(() => document.activeElement?.textContent.includes('search_help_200'));
+    assert.equal(await last.getAttribute('aria-rowindex'), '1002');
+    assert.ok(await last.evaluate((e) => e.getBoundingClientRect().bottom <= innerHeight), 'the row is out of sight');
+    await page.keyboard.press('ArrowUp');
+    await page.waitForFunction(() => document.activeElement?.textContent.includes('stock_level_200'));
   }),
   'what a person changed is told': on(async (page) => {
     await show(page, '?step=3&call=call_3_0');
@@ -158,11 +176,11 @@ export const ofRun = (on) => ({
     const id = await open(page);
     await page.getByRole('button', { name: 'Run again' }).click();
     await page.waitForURL((u) => /#\/runs\//.test(u.hash) && !u.hash.includes(id));
-    const again = await newest(page);
-    await ended(page, again.run_id);
-    const first = await page.evaluate(async (id) => (await fetch(`v1/runs/${id}`)).json(), id);
+    const other = runOf(page);
+    await ended(page, other);
+    const [first, again] = await page.evaluate((ids) => Promise.all(ids.map(async (id) => (await fetch(`v1/runs/${id}`)).json())), [id, other]);
     assert.notEqual(again.thread_id, first.thread_id);
-    assert.equal((await newest(page)).response, 'Echo: twice');
+    assert.equal(again.response, 'Echo: twice');
     await row(page, /Step 2/).click();
     await side(page).getByRole('button', { name: 'Fork before this step' }).click();
     await page.waitForURL(/#\/t\//);
