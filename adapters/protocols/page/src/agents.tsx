@@ -14,7 +14,6 @@ import { address, go, route } from './route';
 export function AgentsView() {
   const all = agents.value;
   const id = route.value.agent || all?.find((a) => a.default)?.id || all?.[0]?.id || '';
-  document.title = `${id || 'Agents'} · Reveille`;
   if (all && !all.length) return <><Head title="Agents" /><div class="body"><p class="empty">This host does not list its agents.</p></div></>;
   return (
     <>

@@ -28,6 +28,17 @@ export const locked = signal(false);
 // reached says whether the host responded to the last request.
 export const reached = signal(true);
 
+// reachedAgain resolves once the host has responded to a request.
+export function reachedAgain(): Promise<void> {
+  return new Promise((done) => {
+    const end = reached.subscribe((yes) => {
+      if (!yes) return;
+      queueMicrotask(() => end());
+      done();
+    });
+  });
+}
+
 // A Change is a request that has changed something. Others of this browser's tabs hear of
 // it, so that they show the same within a moment.
 export interface Change {

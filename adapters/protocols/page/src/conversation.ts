@@ -1,7 +1,7 @@
 // The thread that is shown: its messages as stored, what was sent and is not stored yet,
 // and the run that is open.
 import { computed, signal } from '@preact/signals';
-import { Refused, call, get, newID, query, segment } from './api';
+import { Refused, Unreachable, call, get, newID, query, reachedAgain, segment } from './api';
 import { begin, follow, leave, recordOf } from './follow';
 import { newCall, type RunRecord, type ShownCall, type Step, type Turn } from './record';
 import type { Block, Message, Run } from './types';
@@ -76,6 +76,10 @@ export class Conversation {
       await this.readLatest();
       this.problem.value = undefined;
     } catch (e) {
+      if (e instanceof Unreachable) {
+        await reachedAgain(); // the shell says that the host is gone
+        return this.closed ? undefined : this.load();
+      }
       this.problem.value = e;
     }
     this.loaded.value = true;

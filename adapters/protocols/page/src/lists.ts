@@ -1,7 +1,7 @@
 // What is listed: threads, runs, what waits, agents. Lists that are shown are read again
 // every five seconds, and when somebody comes back to the tab.
 import { signal, type Signal } from '@preact/signals';
-import { Refused, Unreachable, get, locked, offered, query, segment } from './api';
+import { Refused, Unreachable, get, locked, offered, query, reachedAgain, segment } from './api';
 import { hear } from './tabs';
 import { route } from './route';
 import type { Answer, Approval, Run, Schema, Termination, Usage } from './types';
@@ -185,7 +185,7 @@ export async function loadAgents(): Promise<void> {
   try {
     agents.value = (await offered<{ agents: Agent[] }>('v1/agents'))?.agents ?? [];
   } catch (e) {
-    if (e instanceof Unreachable) setTimeout(() => void loadAgents(), interval);
+    if (e instanceof Unreachable) void reachedAgain().then(loadAgents);
     else agents.value ??= [];
   }
 }
@@ -199,7 +199,7 @@ export function detail(id: string): Signal<AgentDetail | Refused | undefined> {
     const made = signal<AgentDetail | Refused | undefined>(undefined);
     details.set(id, (d = made));
     const read = (): unknown =>
-      get<AgentDetail>(`v1/agents/${segment(id)}`).then((a) => (made.value = a), (e) => (e instanceof Unreachable ? setTimeout(read, interval) : (made.value = e)));
+      get<AgentDetail>(`v1/agents/${segment(id)}`).then((a) => (made.value = a), (e) => (e instanceof Unreachable ? reachedAgain().then(read) : (made.value = e)));
     read();
   }
   return d;

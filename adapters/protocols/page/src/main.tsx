@@ -86,7 +86,6 @@ function ThreadView({ conversation }: { conversation: Conversation }) {
   const agent = agentOf(conversation, wanted);
   const name = coded(threadName(conversation), true);
   const shown = tight.value ? open.value === 'details' : showDetails.value;
-  document.title = `${name} · Reveille`;
   useEffect(() => {
     if (run) void follow(recordOf(run)); // the bar shows it also where no pane does
   }, [run]);

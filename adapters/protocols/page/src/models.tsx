@@ -18,7 +18,6 @@ const spent = new Part<Report>(() => `v1/usage${query({ from: today(), to: today
 
 export function ModelsView() {
   useEffect(() => poll(capabilities, spent), []);
-  document.title = 'Models · Reveille';
   const got = capabilities.value.value;
   const answers = got?.answers;
   return (

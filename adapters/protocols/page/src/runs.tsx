@@ -4,10 +4,11 @@ import { ago, amount, count, duration, moment, money, took } from './format';
 import { Head } from './head';
 import { Icon, Status, outcome, type IconName } from './icons';
 import { narrow } from './layout';
-import { agents, poll, reach, runs, spans, summary, summed, type Hour } from './lists';
+import { agents, poll, reach, runs, spans, summary, summed, threads, type Hour } from './lists';
 import { Bars, buckets, Took } from './plot';
 import { Problem } from './problem';
 import { address, route, select, type Route } from './route';
+import { nameOf } from './sidebar';
 import type { Run } from './types';
 
 const words: Record<string, string> = { '1h': 'Last hour', '24h': 'Last 24 h', '7d': 'Last 7 days', '30d': 'Last 30 days', all: 'Any time' };
@@ -19,7 +20,6 @@ export function RunsView() {
     return poll(runs);
   }, [status, agent, search, since, origin, parent, over, cost]);
   useEffect(() => (summed ? poll(summary) : undefined), [since, agent]);
-  document.title = 'Runs · Reveille';
   const totals = summary.value.value?.totals;
   const filtered = [status, agent, search, origin, parent, over, cost].some(Boolean);
   return (
@@ -156,7 +156,8 @@ const tones: Record<string, string> = { error: 'failed', blocked: 'failed', canc
 function RunRow({ run: r, most, longest }: { run: Run; most: number; longest: number }) {
   const { worked, waited } = times(r);
   const tokens = (r.usage?.input ?? 0) + (r.usage?.output ?? 0);
-  const name = r.asked || r.thread_title || (r.parent ? 'Started by a call' : 'No text');
+  const thread = threads.items.value?.find((t) => t.thread_id === r.thread_id);
+  const name = r.asked || r.thread_title || (r.parent ? 'Started by a call' : thread ? nameOf(thread) : 'No text');
   const room = longest ? 0.62 : 1;
   const title = waited ? `worked ${duration(worked)}, waited ${duration(waited)}` : undefined;
   return (

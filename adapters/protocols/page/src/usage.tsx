@@ -66,7 +66,6 @@ export function UsageView() {
   const { since, by } = route.value;
   useEffect(() => poll(usage), [since, by]);
   useEffect(() => poll(limits), []);
-  document.title = 'Usage · Reveille';
   const to = (change: { since?: string; by?: string }) => address({ view: 'usage', since, by, ...change });
   return (
     <>

@@ -1,7 +1,7 @@
 // What the page does by itself while it is open: it reads again what may have changed, and
 // says aloud how the open run is.
 import { effect, signal, untracked } from '@preact/signals';
-import { Unreachable, reached, type Change } from './api';
+import type { Change } from './api';
 import type { Conversation } from './conversation';
 import { recordOf } from './follow';
 import { approvals, threads } from './lists';
@@ -11,7 +11,7 @@ import { hear, tell } from './tabs';
 export const told = signal('');
 
 // watchTab reads the open thread again when a person comes back to the tab, when another
-// tab has changed something, when the host is back, and now and then while a run waits.
+// tab has changed something, and now and then while a run waits.
 export function watchTab(conversation: Conversation): () => void {
   const look = () => {
     if (!document.hidden && (!conversation.fresh || conversation.active.value) && conversation.loaded.value) void conversation.sync().catch(() => {});
@@ -20,13 +20,13 @@ export function watchTab(conversation: Conversation): () => void {
   document.addEventListener('visibilitychange', look);
   addEventListener('focus', look);
   const deaf = hear((c) => follows(conversation, c, look));
-  const ends = [effect(() => sayRun(conversation)), effect(() => found(conversation))];
+  const end = effect(() => sayRun(conversation));
   return () => {
     clearInterval(timer);
     document.removeEventListener('visibilitychange', look);
     removeEventListener('focus', look);
     deaf();
-    for (const end of ends) end();
+    end();
   };
 }
 
@@ -38,11 +38,6 @@ function follows(conversation: Conversation, c: Change, look: () => void): void 
   if (c.method === 'DELETE' && own) void conversation.load();
   else if (c.suspension && active && c.path.includes(active.id)) void conversation.decided(active, c.suspension);
   else if (own || c.path.startsWith('v1/runs') || c.path.includes(encodeURIComponent(conversation.id))) look();
-}
-
-// found reads a thread again that could not be read while the host was gone.
-function found(conversation: Conversation): void {
-  if (reached.value && conversation.problem.peek() instanceof Unreachable) untracked(() => void conversation.load());
 }
 
 let before = '';

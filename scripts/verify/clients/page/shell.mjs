@@ -55,7 +55,7 @@ export const shell = (on, browser, url) => ({
     const { context, page, faults } = await watched(browser);
     try {
       await page.goto(line.url);
-      await talk(page, 'hello', 'You said: hello');
+      const thread = threadOf(await talk(page, 'echo: kept', 'Echo: kept'));
       await page.goto(`${line.url}/#/runs`);
       await page.getByRole('list', { name: 'Runs' }).getByRole('listitem').first().waitFor();
       const runs = await page.getByRole('list', { name: 'Runs' }).getByRole('listitem').count();
@@ -68,9 +68,14 @@ export const shell = (on, browser, url) => ({
         await page.getByRole('heading', { level: 1 }).waitFor();
         assert.equal(await alert.count(), 1, `${view}: it is said once`);
       }
+      await page.goto(`${line.url}/#/t/${thread}`);
+      await page.getByRole('heading', { level: 1, name: 'echo: kept' }).waitFor();
+      assert.equal(await alert.count(), 1, 'a thread: it is said once');
       assert.ok((await list(page).getByRole('listitem').count()) > 0, 'the threads stay');
       line.mend();
       await alert.waitFor({ state: 'detached' });
+      await log(page).getByText('Echo: kept', { exact: true }).waitFor();
+      await page.goto(`${line.url}/#/runs`);
       await page.getByRole('list', { name: 'Runs' }).getByRole('listitem').nth(runs - 1).waitFor();
       assert.deepEqual(faults.filter((f) => !/net::ERR_/.test(f)), []);
     } finally {
