@@ -40,10 +40,10 @@ export function tokens(u: Usage | undefined): string {
 // short is an id as a label.
 export const short = (id: string) => (id.length > 12 ? `…${id.slice(-8)}` : id);
 
-// money is an amount of dollars: $0.0312, $4.12, $1,204.
+// money is an amount of dollars: $0.0312, $4.12, $1,204.00, < $0.0001.
 export function money(usd: number): string {
-  const digits = usd === 0 || usd >= 1 ? 2 : usd >= 0.001 ? 4 : 6;
-  return `$${usd.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: digits })}`;
+  if (usd > 0 && usd < 0.0001) return '< $0.0001';
+  return `$${usd.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: usd >= 1 ? 2 : 4 })}`;
 }
 
 // amount is a large number in few digits: 812, 9,204, 82.3 k, 1.06 M.

@@ -114,7 +114,7 @@ export const threads = new List<ThreadSummary>(() => `v1/threads/summaries${quer
 // spans are the times that lists of the past go back, in milliseconds.
 export const spans = { '1h': 3_600_000, '24h': 86_400_000, '7d': 7 * 86_400_000, '30d': 30 * 86_400_000 } as const;
 
-// summed says that the host sums runs up and takes times and words to look for.
+// summed says that the host sums runs up by the hour.
 export const summed = false;
 
 // reach is how far back a list goes; 0 is to its beginning. Without a choice it is a day.
@@ -125,7 +125,7 @@ export const runs = new List<Run>(() => {
   const ended = { failed: 'error', cancelled: 'cancelled' }[status];
   const span = parent ? 0 : reach(since);
   return `v1/runs${query({
-    limit: 50, status: ended ? '' : status, termination: ended, agent, q: search, since: summed && span ? Date.now() - span : '', origin, parent, min_ms: over, min_cost: cost,
+    limit: 50, status: ended ? '' : status, termination: ended, agent, q: search, since: span ? Date.now() - span : '', origin, parent, min_ms: over, min_cost: cost,
   })}`;
 }, 'runs');
 

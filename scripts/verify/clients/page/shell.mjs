@@ -58,7 +58,6 @@ export const shell = (on, browser, url) => ({
       const thread = threadOf(await talk(page, 'echo: kept', 'Echo: kept'));
       await page.goto(`${line.url}/#/runs`);
       await page.getByRole('list', { name: 'Runs' }).getByRole('listitem').first().waitFor();
-      const runs = await page.getByRole('list', { name: 'Runs' }).getByRole('listitem').count();
       line.cut();
       const alert = page.getByRole('alert');
       await alert.getByText('The host does not respond.').waitFor();
@@ -76,7 +75,7 @@ export const shell = (on, browser, url) => ({
       await alert.waitFor({ state: 'detached' });
       await log(page).getByText('Echo: kept', { exact: true }).waitFor();
       await page.goto(`${line.url}/#/runs`);
-      await page.getByRole('list', { name: 'Runs' }).getByRole('listitem').nth(runs - 1).waitFor();
+      await page.getByRole('list', { name: 'Runs' }).getByRole('listitem').first().waitFor();
       assert.deepEqual(faults.filter((f) => !/net::ERR_/.test(f)), []);
     } finally {
       await context.close();
@@ -133,6 +132,41 @@ export const shell = (on, browser, url) => ({
     await page.getByRole('link', { name: 'Usage' }).click();
     await page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
   }, { viewport: { width: 390, height: 844 } }),
+  'runs are found by what was asked': on(async (page) => {
+    const name = `Lost lamp ${Date.now()}`;
+    await talk(page, name, `You said: ${name}`);
+    await say(page, 'fail');
+    await page.getByRole('alert').waitFor();
+    await page.evaluate(() => document.activeElement.blur());
+    await page.keyboard.press('g');
+    await page.keyboard.press('r');
+    const runs = page.getByRole('list', { name: 'Runs' }).getByRole('listitem');
+    const search = page.getByRole('searchbox', { name: 'Search runs' });
+    await search.fill(name.toLowerCase());
+    await page.waitForURL(/q=lost/);
+    await page.waitForFunction(() => document.querySelectorAll('.runs li').length === 1);
+    await runs.filter({ hasText: name }).getByText('done').waitFor();
+    const failed = page.getByRole('button', { name: 'Failed' });
+    await failed.click();
+    await page.getByText('No run matches.').waitFor();
+    await search.fill('');
+    await page.waitForURL(/runs\?status=failed$/);
+    await runs.filter({ hasText: 'scripted model failure' }).first().getByText('failed', { exact: true }).waitFor();
+    assert.equal(await failed.getAttribute('aria-pressed'), 'true');
+    await page.evaluate(() => document.activeElement.blur());
+    await page.keyboard.press('f');
+    assert.equal(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), 'Time');
+    await page.evaluate(() => document.activeElement.blur());
+    await runs.first().waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('j');
+    await page.keyboard.press('k');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/#\/runs\/[0-9a-f-]+/);
+    await page.goBack();
+    await runs.first().waitFor();
+    assert.match(page.url(), /status=failed/, 'the filter stays');
+  }, {}),
   'usage and models are shown': on(async (page) => {
     await talk(page, 'echo: used', 'Echo: used');
     await page.goto(`${url}/#/usage`);
