@@ -13,9 +13,11 @@
 //
 // # Where to look
 //
-//   - The shell, and the place of each pane: src/main.tsx. The address of each view:
-//     src/route.ts.
+//   - The shell, and the place of each pane: src/main.tsx. What is a drawer at which width:
+//     src/layout.ts, src/style/narrow.css. The address of each view: src/route.ts.
+//   - What this browser's other tabs have changed: src/tabs.ts. Lists, and how they are
+//     read again: src/lists.ts.
 //   - The record that is made of a run's events, from which the chat and all panes are
 //     drawn: src/record.ts. How its stream is read, lost and found again: src/follow.ts.
-//   - Colours, sizes and distances: the first lines of src/style.css.
+//   - Colours, sizes and distances: src/style/base.css.
 package page

@@ -219,12 +219,12 @@ function Row({ item, here, chosen, why, batching, error, onToggle }: RowProperti
   const hidden = hiddenIn(item.arguments);
   const name = rowOf(item);
   const title = titleOf(item);
-  const id = `row ${item.suspension_id}`;
+  const id = `why ${item.suspension_id}`.replaceAll(' ', '-');
   return (
     <li class={`item${here ? ' here' : ''}`} data-item={item.suspension_id}>
       <label class="item-box" title={why || undefined}>
         <span class="hidden">Select {coded(name)}</span>
-        <input type="checkbox" checked={chosen} disabled={!!why && !chosen} onChange={onToggle} aria-describedby={why ? `${id} why` : undefined} />
+        <input type="checkbox" checked={chosen} disabled={!!why && !chosen} onChange={onToggle} aria-describedby={why ? id : undefined} />
       </label>
       <Icon name={question ? 'ask' : 'hand'} />
       <a class="cut" href={address({ ...route.value, call: item.suspension_id })} data-row={item.suspension_id} aria-current={here ? 'true' : undefined} dir="auto" onFocus={() => rail.value || select({ call: item.suspension_id })} onClick={(e) => (e.preventDefault(), select({ call: item.suspension_id }))}>
@@ -235,7 +235,7 @@ function Row({ item, here, chosen, why, batching, error, onToggle }: RowProperti
         <span class="meta">{question ? 'question' : 'approval'}, <Shown text={item.agent_id} />{title && <> in “<bdi>{title}</bdi>”</>}</span>
         {item.expires_at ? <Due from={item.created_at} at={item.expires_at} /> : <span class="meta">no deadline</span>}
         {hidden > 0 && <span class="status waiting"><Icon name="warn" /> {count(hidden, 'hidden character')}</span>}
-        {why && <span id={`${id} why`} class={batching ? 'meta' : 'hidden'}>{why}</span>}
+        {why && <span id={id} class={batching ? 'meta' : 'hidden'}>{why}</span>}
         {error !== undefined && <span class="wrong" role="alert">{[explain(error).title, explain(error).detail].filter(Boolean).join(': ')}</span>}
       </span>
     </li>
