@@ -67,16 +67,24 @@ func (m clerkModel) Stream(ctx context.Context, request model.Request) iter.Seq2
 	}
 }
 
+type refundArguments struct {
+	Order  string  `json:"order" jsonschema:"the number of the order"`
+	Amount float64 `json:"amount"`
+	Note   string  `json:"note,omitempty"`
+	Urgent bool    `json:"urgent,omitempty"`
+}
+
+func (a refundArguments) Check() error {
+	if a.Amount > 1000 {
+		return tool.InvalidArgument("amount", "is over 1000")
+	}
+	return nil
+}
+
 // refundOrderTool returns a tool with arguments of several types, which a person approves.
 func refundOrderTool() tool.Tool {
-	type arguments struct {
-		Order  string  `json:"order" jsonschema:"the number of the order"`
-		Amount float64 `json:"amount"`
-		Note   string  `json:"note,omitempty"`
-		Urgent bool    `json:"urgent,omitempty"`
-	}
 	return tool.New(tool.Spec{Name: "refund_order", Description: "Pays money back to the card of the order. It cannot be taken back.", Approval: "May the clerk refund?"},
-		func(_ context.Context, _ tool.Call, a arguments) (arguments, error) { return a, nil })
+		func(_ context.Context, _ tool.Call, a refundArguments) (refundArguments, error) { return a, nil })
 }
 
 // chooseTool returns a tool whose answer is one of a few, and gets an hour.

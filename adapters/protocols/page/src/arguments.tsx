@@ -91,7 +91,7 @@ function Value({ value }: { value: JSONValue | undefined }) {
   if (value === undefined) return <span class="meta">none</span>;
   const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
   const long = text.length > 400 || text.split('\n').length > 8;
-  const inside = typeof value === 'string' ? <Shown text={text} /> : <Coloured text={text} />;
+  const inside = value && typeof value === 'object' ? <Coloured text={text} /> : <Shown text={text} />;
   if (text === '') return <span class="meta">empty</span>;
   return long ? <pre tabIndex={0} role="group" aria-label="value">{inside}</pre> : <div class="mono" dir={typeof value === 'string' ? 'auto' : undefined}>{inside}</div>;
 }

@@ -65,7 +65,7 @@ export function takeOut(id: string, said: Arguments): void {
 // refuse keeps what the host says of arguments: by name, where it names some.
 export function refuse(id: string, said: Arguments, detail: string): boolean {
   const e = editOf(id, said);
-  const named = Object.keys({ ...said, ...e.given }).filter((name) => detail.includes(`"${name}"`) || detail.includes(`/${name}`));
+  const named = Object.keys({ ...said, ...e.given }).filter((name) => new RegExp(`["./]${name.replace(/\W/g, '\\$&')}(?=["./[\\s:]|$)`).test(detail));
   if (!named.length) return false;
   put(id, { ...e, wrong: { ...e.wrong, ...Object.fromEntries(named.map((name) => [name, detail])) } });
   return true;

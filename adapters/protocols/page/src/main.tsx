@@ -1,4 +1,5 @@
 // The shell: which view is shown, and the panes around it.
+import './guard';
 import { signal } from '@preact/signals';
 import { render } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';

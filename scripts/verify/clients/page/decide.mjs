@@ -120,6 +120,18 @@ export const decide = (on) => ({
     await log(page).getByText('Results:').waitFor();
     assert.doesNotMatch(await log(page).innerText(), /[\u202e\u200b]/);
   }),
+  'nothing hides in any view': on(async (page) => {
+    const from = page.url().replace(/#.*/, '');
+    await say(page, `call: echo {"text":"${hidden}"}`);
+    await log(page).getByText('The result of echo').waitFor();
+    const run = await page.evaluate(async () => (await (await fetch('v1/runs?limit=1')).json()).runs[0].run_id);
+    for (const view of ['', 'runs', 'waiting', `runs/${run}`, `runs/${run}?step=1&call=model`, `runs/${run}?tab=events`, `runs/${run}?tab=request`]) {
+      if (view) await page.goto(`${from}#/${view}`);
+      await page.getByText('U+202E').first().waitFor({ state: 'attached' });
+      const shown = await page.evaluate(() => [document.body.innerText, ...[...document.querySelectorAll('[title], [aria-label], [placeholder]')].map((e) => `${e.title} ${e.ariaLabel} ${e.placeholder}`), document.title].join('\n'));
+      assert.doesNotMatch(shown, /[\u202e\u200b]/, view);
+    }
+  }),
   'arguments are rows that can be edited': on(async (page) => {
     await clerk(page, refund({ urgent: true }));
     const card = ticket(page, 'refund_order');
@@ -144,6 +156,42 @@ export const decide = (on) => ({
     await card.getByRole('button', { name: 'Undo amount' }).click();
     await card.getByRole('button', { name: 'Approve', exact: true }).click();
     await log(page).getByText('"amount":64.9').first().waitFor();
+  }),
+  'edited arguments run, and the original is kept': on(async (page) => {
+    await clerk(page, refund());
+    const card = ticket(page, 'refund_order');
+    await card.getByRole('button', { name: 'Edit amount' }).click();
+    await card.getByRole('textbox', { name: 'amount' }).fill('4490');
+    await card.getByRole('button', { name: 'Approve with 1 change' }).click();
+    await card.locator('.given-row', { hasText: 'amount' }).getByText(/over 1000/).waitFor();
+    await card.getByRole('textbox', { name: 'amount' }).fill('44.9');
+    await card.getByText(/over 1000/).waitFor({ state: 'detached' });
+    await card.getByRole('button', { name: 'Approve with 1 change' }).click();
+    await log(page).getByText(/Results: .*"amount":44.9/).waitFor();
+    const made = await page.evaluate(async () => {
+      const { runs } = await (await fetch('v1/runs?agent=clerk&limit=20')).json();
+      for (const { run_id } of runs) {
+        const { steps } = await (await fetch(`v1/runs/${run_id}/steps`)).json();
+        const found = steps.flatMap((s) => s.calls ?? []).find((c) => c.result?.amount === 44.9);
+        if (found) return found;
+      }
+    });
+    assert.equal(made.arguments.amount, 64.9);
+    assert.equal(made.edited.amount, 44.9);
+  }, {}, /status of 400/),
+  'the arguments that a tool asks for are edited in place': on(async (page) => {
+    await clerk(page, ['ship', { to: 'Berlin', boxes: 2 }]);
+    const card = ticket(page, 'ship');
+    await card.getByText(/min left/).waitFor();
+    assert.equal(await card.getByText('Ask me again?').count(), 0);
+    await card.getByRole('button', { name: 'Edit boxes' }).click();
+    await card.getByRole('textbox', { name: 'boxes' }).fill('3');
+    await card.getByRole('button', { name: 'tags' }).click();
+    await card.getByRole('textbox', { name: 'tags' }).fill('["frag');
+    await card.getByText('This is not valid JSON.').waitFor();
+    await card.getByRole('textbox', { name: 'tags' }).fill('["fragile"]');
+    await card.getByRole('button', { name: 'Approve with 2 changes' }).click();
+    await log(page).getByText('Results: {"to":"Berlin","boxes":3,"tags":["fragile"]}').waitFor();
   }),
   'the focus moves to the next ticket, then to the field': on(async (page) => {
     await clerk(page, refund({ order: 'A' }), refund({ order: 'B' }));
