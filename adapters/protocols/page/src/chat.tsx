@@ -2,10 +2,11 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Composer } from './composer';
 import type { Conversation, Item } from './conversation';
+import { useEscape } from './escape';
 import { FileView } from './file';
 import { FirstScreen } from './first';
 import { focusOnce } from './focus';
-import { Shown } from './hidden';
+import { Shown, coded } from './hidden';
 import { Icon, Mark, Status, outcome } from './icons';
 import { Copy } from './json';
 import { OwnFiles } from './markdown';
@@ -36,7 +37,8 @@ export function Chat({ conversation, agent }: { conversation: Conversation; agen
     return () => grown.disconnect();
   }, []);
   const scrolled = () => {
-    const e = log.current!;
+    const e = log.current;
+    if (!e) return; // the event came after the view has gone
     bottom.current = e.scrollHeight - e.scrollTop - e.clientHeight < 8;
     if (bottom.current) setBelow(false);
     if (e.scrollTop < 200 && conversation.older.value) void older();
@@ -113,7 +115,7 @@ function Row({ item, newest, conversation }: { item: Item; newest: boolean; conv
       {!open && (
         <div class="row-actions">
           <button type="button" class="small" aria-label={`Show step ${turn.step}`} onClick={() => select({ run: turn.run, step: turn.step, call: '', tab: 'timeline' })}>Step {turn.step}</button>
-          <Copy text={textOf(turn)} label="Copy this turn" />
+          <Copy text={coded(textOf(turn), true)} label="Copy this turn" />
           {last && <button type="button" class="small" onClick={() => void conversation.again(turn.id).catch(setProblem)}><Icon name="again" /> Again</button>}
           {last && <button type="button" class="small" onClick={() => void conversation.fork(turn.id).then((id) => go({ thread: id }), setProblem)}><Icon name="fork" /> Fork</button>}
           <span class="meta">{turnMeta(turn)}</span>
@@ -129,6 +131,7 @@ function Said({ message, conversation }: { message: Message; conversation: Conve
   const files = (message.content ?? []).filter((b) => b.type === 'file');
   const [editing, setEditing] = useState<string | undefined>(undefined);
   const [problem, setProblem] = useState<unknown>(undefined);
+  useEscape(editing !== undefined, () => setEditing(undefined));
   const replace = async () => {
     try {
       const content = [{ type: 'text' as const, text: editing!.trim() }, ...files];

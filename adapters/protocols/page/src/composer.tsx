@@ -13,18 +13,6 @@ import { Problem } from './problem';
 import { Told, tell } from './told';
 import type { Block, Ticket } from './types';
 
-let current = fresh; // whose draft is shown
-
-// draft is what is written in the thread that is shown.
-export const draft = {
-  get value() {
-    return draftOf(current).text.value;
-  },
-  set value(text: string) {
-    write(current, text);
-  },
-};
-
 interface Properties {
   conversation: Conversation;
   agent: string;
@@ -43,7 +31,6 @@ export function Composer({ conversation, agent, onSaid }: Properties) {
   const [answers, setAnswers] = useState(''); // and when they wanted to answer, though a message was begun
   const started = !conversation.fresh || record !== undefined;
   const name = started ? conversation.id : fresh;
-  current = name;
   useLayoutEffect(() => {
     if (started && conversation.fresh) rename(fresh, conversation.id);
   }, [started, conversation]);

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 export const keyboard = (on) => ({
   'everything is reached by keys': on(async (page) => {
     const key = (...keys) => keys.reduce((before, k) => before.then(() => page.keyboard.press(k)), Promise.resolve());
-    const focused = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label') || document.activeElement?.firstChild?.textContent?.trim() || document.activeElement?.id || '');
+    const focused = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label') || [...(document.activeElement?.childNodes ?? [])].filter((n) => n.nodeName !== 'KBD').map((n) => n.textContent).join('').trim() || document.activeElement?.id || '');
     await page.waitForFunction(() => document.activeElement?.id === 'composer');
     await page.keyboard.type('approve: by keys');
     await key('Enter');
