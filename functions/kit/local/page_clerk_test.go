@@ -20,10 +20,10 @@ import (
 // a message names, several at once, and otherwise follows the rules of the demo's.
 func withClerk(parts agent.Parts) agent.Parts {
 	parts.Models["clerk"] = agent.ModelBinding{Model: clerkModel{script.Rules()}}
-	parts.Tools = append(parts.Tools, refundOrderTool(), chooseTool(), shipTool(), pickTool())
+	parts.Tools = append(parts.Tools, refundOrderTool(), chooseTool(), shipTool(), pickTool(), signTool(), addressTool())
 	parts.Specs = append(parts.Specs, agent.Spec{
 		ID: "clerk", Model: "clerk", Description: "Asks before it acts.",
-		AllowedTools: []string{"refund_order", "choose", "ship", "pick", "ask_user"}, ExecutionMode: agent.ParallelStreaming,
+		AllowedTools: []string{"refund_order", "choose", "ship", "pick", "sign", "address", "ask_user"}, ExecutionMode: agent.ParallelStreaming,
 	})
 	return parts
 }
@@ -123,4 +123,31 @@ func pickTool() tool.Tool {
 		Name: "pick", Description: "Asks the user to pick.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"question":{"type":"string"},"options":{"type":"array","items":{"type":"string"}}},"required":["question"]}`),
 	})
+}
+
+// signTool returns a tool that runs with its own arguments and a person's name.
+func signTool() tool.Tool {
+	return tool.New(tool.Spec{Name: "sign", Description: "Signs a letter."},
+		func(_ context.Context, call tool.Call, a struct {
+			Letter string `json:"letter"`
+		},
+		) (tool.Result, error) {
+			if call.Resume == nil {
+				return tool.Suspended(core.TicketRequest{
+					Message: "Who signs?", Response: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`),
+				}), nil
+			}
+			return tool.NewResult(map[string]any{"letter": a.Letter, "signed": call.Resume.Decision.Payload}), nil
+		})
+}
+
+// addressTool returns a tool whose answer has several fields.
+func addressTool() tool.Tool {
+	return tool.New(tool.Spec{Name: "address", Description: "Asks for an address."},
+		func(context.Context, tool.Call, struct{}) (tool.Result, error) {
+			return tool.Suspended(core.TicketRequest{
+				Message: "Where to?", Mode: core.ResumeAsResult,
+				Response: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"},"zip":{"type":"integer"}},"required":["city","zip"]}`),
+			}), nil
+		})
 }

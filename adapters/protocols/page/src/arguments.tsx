@@ -1,7 +1,7 @@
 // The arguments of a call that waits: a row each, which can be edited. The model's value
 // stays beside a change.
 import { useRef } from 'preact/hooks';
-import { changedIn, editOf, open, textOf, type, undo, type Arguments } from './edits';
+import { changedIn, editOf, fieldID, open, textOf, type, undo, type Arguments } from './edits';
 import { useEscape } from './escape';
 import { kind } from './form';
 import { Shown, coded, hiddenIn } from './hidden';
@@ -22,11 +22,12 @@ export function ArgumentRows({ id, tool, said, schema, fixed }: Properties) {
   const e = editOf(id, said);
   const properties = schema?.properties ?? {};
   const shown = [...new Set([...Object.keys(properties).filter((name) => name in said || name in e.given || name in e.texts), ...Object.keys(said), ...Object.keys(e.given)])];
+  const editable = shown.find((name) => !(name in e.texts) && !changedIn(said, e).includes(name)); // by the key e
   const absent = fixed ? [] : Object.keys(properties).filter((name) => !shown.includes(name));
   if (!shown.length && !absent.length) return <p class="meta">It is called without arguments.</p>;
   return (
     <div class="given" role="group" aria-label={`Arguments of ${coded(tool)}`}>
-      {shown.map((name, i) => <Row key={name} id={id} said={said} name={name} schema={properties[name] ?? typeOf(said[name])} first={i === 0} fixed={fixed} changed={changedIn(said, e).includes(name)} />)}
+      {shown.map((name) => <Row key={name} id={id} said={said} name={name} schema={properties[name] ?? typeOf(said[name])} first={name === editable} fixed={fixed} changed={changedIn(said, e).includes(name)} />)}
       {absent.length > 0 && (
         <div class="given-more">
           <span class="meta">Not given:</span>
@@ -52,7 +53,7 @@ interface RowProperties {
 
 function Row({ id, said, name, schema, first, fixed, changed }: RowProperties) {
   const e = editOf(id, said);
-  const field = `${id}.${name}`;
+  const field = fieldID(id, name);
   const opened = name in e.texts && !fixed;
   const button = useRef<HTMLButtonElement>(null);
   const close = () => {

@@ -18,6 +18,9 @@ const edits = signal<Record<string, Edit>>({});
 // editOf is what became of arguments, by the ticket's suspension.
 export const editOf = (id: string, said: Arguments): Edit => edits.value[id] ?? { given: said, texts: {}, wrong: {} };
 
+// fieldID is the id of an argument's field in the document.
+export const fieldID = (id: string, name: string) => `${id}.${JSON.stringify(name).replace(/\s/g, '_')}`;
+
 const same = (a: JSONValue | undefined, b: JSONValue | undefined) => JSON.stringify(a) === JSON.stringify(b);
 
 // changedIn are the names whose value is another one than the model's.

@@ -6,7 +6,7 @@ import { ArgumentRows } from './arguments';
 import { isQuestion, wordsOf } from './asked';
 import { decide, outcomeOf, type Decision, type Outcome } from './decisions';
 import { Due } from './due';
-import { changedIn, editOf, forget, refuse, takeOut, type Arguments } from './edits';
+import { changedIn, editOf, fieldID, forget, refuse, takeOut, type Arguments } from './edits';
 import { useEscape } from './escape';
 import { recordOf } from './follow';
 import { focusNext, focusOnce } from './focus';
@@ -88,7 +88,7 @@ function Approval({ waiting, outcome, onDecided, after }: ApprovalProperties) {
   };
   const approve = () => {
     const wrong = Object.keys(edit.wrong)[0];
-    const field = wrong !== undefined && document.getElementById(`${key}.${wrong}`);
+    const field = wrong !== undefined && document.getElementById(fieldID(key, wrong));
     if (field) return field.focus();
     void send({ action: 'resume', ...given(ticket, edit.given, changes), ...(payload !== undefined && { payload }) });
   };
@@ -105,7 +105,7 @@ function Approval({ waiting, outcome, onDecided, after }: ApprovalProperties) {
         {known?.description && <p dir="auto"><Shown text={known.description} prose /></p>}
         {ticket.message && ticket.message !== `May the agent use the tool ${ticket.tool_name}?` && <p dir="auto"><Shown text={ticket.message} prose /></p>}
         {said ? <ArgumentRows id={key} tool={ticket.tool_name} said={said} schema={known?.parameters} fixed={!!outcome} /> : <JSONView value={ticket.arguments} label={`arguments of ${coded(ticket.tool_name)}`} />}
-        {hidden > 0 && <HiddenNote count={hidden} onTakeOut={outcome || !said ? undefined : () => takeOut(key, said)} />}
+        {hidden > 0 && <HiddenNote count={hidden} onTakeOut={outcome || !said ? undefined : () => (takeOut(key, said), card.current?.focus())} />}
         {ticket.response_schema && ticket.resume_mode === 'replay_tool_call' && !outcome && <SchemaForm schema={ticket.response_schema} onChange={setPayload} />}
         {ticket.action === confirm && !outcome && <Again ticket={ticket} value={remember} onChange={setRemember} />}
         {problem !== undefined && <Problem error={problem} />}

@@ -1,6 +1,6 @@
 // Answers to what waits: in the chat, in the field below it, and in the list.
 import assert from 'node:assert/strict';
-import { say } from './browser.mjs';
+import { audit, say, tooWide, watched } from './browser.mjs';
 import { inbox } from './inbox.mjs';
 
 const log = (page) => page.getByRole('log');
@@ -74,6 +74,23 @@ export const decide = (on) => ({
     await page.getByRole('textbox', { name: 'Your answer' }).fill('2 greens');
     await page.keyboard.press('Enter');
     await log(page).getByText('Results: "2 greens"').waitFor();
+  }),
+  'an answer of several fields has a form': on(async (page) => {
+    await clerk(page, ['address', {}]);
+    await page.getByRole('textbox', { name: 'city' }).fill('Graz');
+    await page.getByRole('button', { name: 'Answer', exact: true }).click();
+    await page.getByText('A value is required.').waitFor();
+    await page.getByRole('textbox', { name: 'zip' }).fill('8010');
+    await page.keyboard.press('Enter');
+    await log(page).getByText('Results: {"city":"Graz","zip":8010}').waitFor();
+  }),
+  'an approval brings what its tool asks for': on(async (page) => {
+    await clerk(page, ['sign', { letter: 'A' }]);
+    const card = ticket(page, 'sign');
+    await card.getByText('Who signs?').waitFor();
+    await card.getByRole('textbox', { name: 'name' }).fill('Ann');
+    await card.getByRole('button', { name: 'Approve', exact: true }).click();
+    await log(page).getByText('Results: {"letter":"A","signed":{"name":"Ann"}}').waitFor();
   }),
   'questions are asked one after another': on(async (page) => {
     await clerk(page, ['pick', { question: 'First?' }], ['pick', { question: 'Second?' }]);
@@ -258,3 +275,41 @@ export const decide = (on) => ({
   }, {}, /status of 409/),
   ...inbox(on),
 });
+
+// asks returns a scenario for each width: how answers look, in both themes.
+export const asks = (browser, url, pictures) =>
+  Object.fromEntries(
+    [1440, 1024, 768, 390].map((width) => [
+      `answers, ${width}`,
+      async () => {
+        const { context, page, faults, quiet } = await watched(browser, { viewport: { width, height: 844 } });
+        const found = [];
+        const look = async (name) => {
+          await quiet();
+          for (const colorScheme of ['light', 'dark']) {
+            await page.emulateMedia({ colorScheme });
+            await page.screenshot({ path: `${pictures}/${width}-${colorScheme}-${name}.png` });
+            found.push(...(await audit(page)).map((line) => `${name}, ${colorScheme}: ${line}`));
+          }
+          found.push(...(await tooWide(page)).map((line) => `${name}: too wide: ${line}`));
+        };
+        await page.goto(url);
+        await clerk(page, refund({ note: hidden }), refund({ order: 'plain' }), ['choose', { question: 'Which language?' }], ['pick', { question: 'Which colour?', options: ['red', 'blue'] }]);
+        const card = ticket(page, 'refund_order').filter({ hasText: 'hidden characters' });
+        await card.getByRole('button', { name: 'Edit amount' }).click();
+        await card.getByRole('textbox', { name: 'amount' }).fill('44.9');
+        await look('answer');
+        await page.getByRole('button', { name: 'French' }).click();
+        await page.locator('.lead').getByText('Which colour?').waitFor();
+        await page.getByRole('button', { name: 'Say something else instead…' }).click();
+        await look('instead');
+        await page.goto(`${url}/#/waiting?agent=clerk`);
+        const row = page.locator('.item').filter({ hasText: 'hidden characters' }).first();
+        if (width >= 760) await page.locator('.item').filter({ hasText: 'refund_order plain' }).first().getByRole('checkbox').check();
+        await row.locator('[data-row]').click();
+        await look('waiting-call');
+        await context.close();
+        assert.deepEqual([...found, ...faults], []);
+      },
+    ]),
+  );

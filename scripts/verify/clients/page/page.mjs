@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { chat } from './chat.mjs';
 import { launch, report, say, watched } from './browser.mjs';
 import { ofRun } from './run.mjs';
-import { decide } from './decide.mjs';
+import { asks, decide } from './decide.mjs';
 import { keyboard } from './keyboard.mjs';
 import { looks } from './looks.mjs';
 import { proxy } from './proxy.mjs';
@@ -468,6 +468,7 @@ const scenarios = {
   ...decide(on),
   ...keyboard(on),
   ...shell(on, browser, url),
+  ...asks(browser, url, pictures),
   ...looks(browser, url, pictures),
 };
 
