@@ -82,7 +82,7 @@ type Run struct {
 	WorkedMS    int64      `json:"worked_ms,omitempty"`
 	Asked       string     `json:"asked,omitempty"`        // start of the run's input, at most 200 bytes
 	ThreadTitle string     `json:"thread_title,omitempty"` // title of its thread
-	Parent      *RunParent `json:"parent,omitempty"`       // the run of another thread that started it
+	StartedBy   *RunParent `json:"parent,omitempty"`       // the run of another thread that started it
 	// Cost is the price of Usage. It is null if the price of a model is unknown, and absent
 	// where usage is not recorded.
 	Cost    *Cost    `json:"cost_usd,omitempty"`

@@ -34,7 +34,7 @@ func (q HourQuery) Hours() (first, last int64, err error) {
 	return first, last, nil
 }
 
-// Hour is what the runs that began in an hour, or went on in it after a wait, have used.
+// Hour is what the runs that began in an hour, or continued in it after a wait, have used.
 type Hour struct {
 	At     int64 // its start, unix milliseconds
 	Runs   int   // that began

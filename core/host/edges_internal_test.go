@@ -325,7 +325,7 @@ func TestWhichRunsAQueryIsFor(t *testing.T) {
 			t.Errorf("%+v: %t", test.q, got)
 		}
 	}
-	run.CreatedAt, run.StartedAt, run.FinishedAt, run.Parent = 10, 11, 21, &core.RunParent{RunID: core.ID{1}}
+	run.CreatedAt, run.StartedAt, run.FinishedAt, run.StartedBy = 10, 11, 21, &core.RunParent{RunID: core.ID{1}}
 	run.Cost = &core.Cost{USD: 5, Known: true}
 	for _, test := range []struct {
 		name string

@@ -68,7 +68,7 @@ func (q RunQuery) is(run core.Run, now int64) bool {
 		return false
 	case run.CreatedAt < q.Since, q.Until > 0 && run.CreatedAt >= q.Until:
 		return false
-	case !q.Parent.IsZero() && (run.Parent == nil || run.Parent.RunID != q.Parent):
+	case !q.Parent.IsZero() && (run.StartedBy == nil || run.StartedBy.RunID != q.Parent):
 		return false
 	case q.MinMillis > 0 && took(run, now) < q.MinMillis:
 		return false

@@ -52,7 +52,7 @@ func (r reader) run(ctx context.Context, key core.ThreadKey, head thread.Head, r
 	got, _, ok, err := r.find(ctx, key, head, run, dispatch)
 	shown := got.Run
 	if p := got.Parent; p != nil {
-		shown.Parent = &core.RunParent{ThreadID: p.Thread, RunID: p.Run, ToolCallID: p.ToolCall}
+		shown.StartedBy = &core.RunParent{ThreadID: p.Thread, RunID: p.Run, ToolCallID: p.ToolCall}
 	}
 	if ok && r.price != nil {
 		shown.Cost = r.price(&shown, got.UsedModels())

@@ -13,9 +13,9 @@
 //
 // # Where to look
 //
-//   - The shell, and the place of each pane: src/main.tsx. What is a drawer at which width:
+//   - The shell, and the place of each pane: src/main.tsx. The panes that are drawers at a width:
 //     src/layout.ts, src/style/narrow.css. The address of each view: src/route.ts.
-//   - What this browser's other tabs have changed: src/tabs.ts. Lists, and how they are
+//   - Changes by other tabs of this browser: src/tabs.ts. Lists, and how they are
 //     read again: src/lists.ts.
 //   - The record that is made of a run's events, from which the chat and all panes are
 //     drawn: src/record.ts. How its stream is read, lost and found again: src/follow.ts.

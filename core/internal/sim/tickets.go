@@ -398,7 +398,7 @@ func (as *asks) checkDecided(e thread.Entry, at place) {
 	case last.resumes() && (last.ticket.Mode == core.ResumeAsResult) != (r.Status == core.ResultSet):
 		as.th.fail("call %d of turn %d is %s in mode %s", at.index, at.turn, r.Status, last.ticket.Mode)
 	case last.resumes() && !bytes.Equal(e.Arguments, as.editedFor(at)):
-		as.th.fail("call %d of turn %d says that it ran with %s, the decisions have set %s", at.index, at.turn, e.Arguments, as.editedFor(at))
+		as.th.fail("call %d of turn %d ran with %s, the decisions have set %s", at.index, at.turn, e.Arguments, as.editedFor(at))
 	case r.Status == core.ResultSet && !bytes.Equal(r.Data, d.Payload):
 		as.th.fail("call %d of turn %d has the result %s, the decision has %s", at.index, at.turn, r.Data, d.Payload)
 	}

@@ -168,7 +168,7 @@ function Said({ message, conversation }: { message: Message; conversation: Conve
       <div class={`row-actions of-person${pending ? ' shown' : ''}`}>
         {pending && <Mark tone="queued" sign="clock" word={conversation.whenRead(message)} />}
         <button type="button" class="small" onClick={() => setEditing(text)}><Icon name="edit" /> Edit</button>
-        {pending && active && message.run_id !== active.id && <button type="button" class="small" onClick={() => void conversation.sayNow(message).catch(setProblem)}><Icon name="next" /> Say it now</button>}
+        {pending && active && message.run_id !== active.id && <button type="button" class="small" onClick={() => void conversation.sayNow(message).catch(setProblem)}><Icon name="next" /> Send it now</button>}
         {pending && <button type="button" class="small" onClick={() => void conversation.takeBack(message.id).catch(setProblem)}><Icon name="cross" /> Remove</button>}
         {!pending && <Copy text={text} label="Copy this message" />}
       </div>

@@ -112,7 +112,7 @@ function Cards({ say, together }: { say: (text: string) => void; together?: bool
         The agent asks you, and the run waits for the answer.
       </Try>
       <Try title="A failure, run again" text="fail" say={say} sketch={<><rect class="m" x="2%" y="6" width="22%" /><rect class="x" x="25%" y="16" width="22%" /><rect class="m" x="52%" y="26" width="40%" /></>}>
-        What is stored stays. Only the failed step is repeated.
+        The stored steps stay. Only the failed step runs again.
       </Try>
     </div>
   );

@@ -32,7 +32,7 @@ export function rowOf(a: Approval): string {
 
 // against is why a call cannot be decided in one batch with others; empty: it can.
 export function against(a: Approval, changed: boolean, chosen: Approval[]): string {
-  if (isQuestion(a)) return 'A question has an answer of its own.';
+  if (isQuestion(a)) return 'Answer a question by itself.';
   if (hiddenIn(a.arguments) + hiddenIn(a.tool_name) > 0) return 'It has hidden characters: decide it by itself.';
   if (changed) return 'It has changes: decide it by itself.';
   if (a.resume_mode !== 'replay_tool_call') return 'Its arguments are its answer: decide it by itself.';

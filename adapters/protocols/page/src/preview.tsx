@@ -27,7 +27,7 @@ export function Preview({ item, at, of, onBack, after }: Properties) {
       </div>
       {(item.asked || called.length > 0) && (
         <div class="led">
-          <h2 class="label">What led to it</h2>
+          <h2 class="label">Before this call</h2>
           {item.asked && <p class="said" dir="auto"><Shown text={item.asked} prose /></p>}
           <p class="meta"><Shown text={item.agent_id} /> {called.length ? <>called <Shown text={called.join(', ')} />, then this:</> : 'then wants this:'}</p>
         </div>

@@ -202,6 +202,6 @@ function callRows(r: RunRecord, s: TimedStep, c: TimedCall, last: number, o: Opt
 
 // waitText says how long a row waited, and for whom.
 export function waitText(row: Row): string {
-  const whom = row.kind === 'ask' ? 'an answer' : 'a person';
-  return row.state === 'waiting' ? `waits for ${whom}, since ${duration(row.waited)}` : `waited ${duration(row.waited)} for ${whom}`;
+  const decider = row.kind === 'ask' ? 'an answer' : 'a person';
+  return row.state === 'waiting' ? `waits for ${decider}, since ${duration(row.waited)}` : `waited ${duration(row.waited)} for ${decider}`;
 }

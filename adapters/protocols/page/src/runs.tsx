@@ -135,7 +135,7 @@ function RunList({ items }: { items: Run[] }) {
   return (
     <div class="runs">
       <div class="run th" aria-hidden="true">
-        <span>State</span><span>What was asked</span><span class="of-agent">Agent</span><span>Time</span><span class="number of-tokens">Tokens</span><span class="number of-cost">Cost</span><span class="number">Started</span>
+        <span>State</span><span>Question</span><span class="of-agent">Agent</span><span>Time</span><span class="number of-tokens">Tokens</span><span class="number of-cost">Cost</span><span class="number">Started</span>
       </div>
       <ul data-rows aria-label="Runs">
         {items.map((r) => <li key={r.run_id}><RunRow run={r} most={most} longest={waits ? longest : 0} /></li>)}

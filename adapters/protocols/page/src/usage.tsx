@@ -79,9 +79,9 @@ export function UsageView() {
         <div class="column wide">
           {[problem.value, limits.problem.value, usage.problem.value].map((p, i) => p !== undefined && <Problem key={i} error={p} />)}
           <LimitsSheet />
-          <section class="sheet" aria-label="Who used what">
+          <section class="sheet" aria-label="Usage">
             <header>
-              <h2>Who used what</h2>
+              <h2>Usage</h2>
               <span class="grow" />
               <nav class="segments" aria-label="Group">
                 {groups.map((g) => <a key={g} href={to({ by: g })} aria-current={g === group() ? 'true' : undefined}>{g[0].toUpperCase() + g.slice(1)}</a>)}

@@ -121,7 +121,7 @@ export const chat = (on) => ({
     await say(page, 'echo: soon');
     const row = log(page).locator('.row').filter({ hasText: 'echo: soon' });
     await row.getByText('queued: next after this run').waitFor();
-    await row.getByRole('button', { name: 'Say it now' }).click();
+    await row.getByRole('button', { name: 'Send it now' }).click();
     await row.getByText('queued: read before the next step').waitFor();
     await page.getByRole('button', { name: 'Stop the run' }).click();
   }),
