@@ -80,7 +80,10 @@ func (r *Host) Agent(id string) (AgentInfo, error) {
 	return info, nil
 }
 
-// answer describes a model, with its prices of today.
+// answer describes a model, with its prices of today. The prices are those of the catalog with
+// which usage is metered, so that a client's estimate and the report of the usage agree. A
+// price is for the provider's name of the model: a hook that asks for another model by name
+// is charged by that one.
 func (r *Host) answer(bound *registry.BoundModel) Answer {
 	follows, ok := bound.Model.(interface{ Scripted() bool })
 	a := Answer{Model: bound.ID, Provider: bound.Provider, Name: bound.Name, Scripted: ok && follows.Scripted()}

@@ -98,7 +98,8 @@ func (r *reader) askedIn(ctx context.Context, id core.Identity, tenant string, w
 	return found, group.Wait()
 }
 
-// asked reads the approvals of one thread that waits since a time.
+// asked reads the approvals of one thread that waits since a time. The head is read first: a
+// thread that has been decided meanwhile costs nothing else.
 func (r *reader) asked(ctx context.Context, id core.Identity, key core.ThreadKey, since int64) ([]Approval, error) {
 	head, err := r.mailbox.Head(ctx, key)
 	if err != nil || head.Run.WaitsSince != since || !readable(id, head) {

@@ -15,9 +15,11 @@ import (
 
 // aside reads that of a run.
 func (r *reader) aside(ctx context.Context, key core.ThreadKey, head thread.Head, run core.Run) (*thread.Unfinished, []thread.Loss, error) {
+	// While the run is open, its head has the claims that were lost. No end has cut a step short.
 	if head.Run.ID == run.ID {
 		return nil, head.Times().Losses, nil
 	}
+	// A run that no step has opened has neither.
 	if run.Status != core.RunDone {
 		return nil, nil, nil
 	}
@@ -49,6 +51,7 @@ func failedStep(e *thread.Entry) Step {
 		Number: e.Step, Began: e.At, Ended: e.Failed.At, Failed: e.Failed, Duration: e.Duration, Retries: e.Failed.Calls,
 		Queued: e.Queued, Attempts: e.Attempts,
 	}
+	// The provider may have counted tokens before the call failed.
 	if e.Failed.Usage != (core.Usage{}) {
 		s.Usage = &e.Failed.Usage
 	}
@@ -82,6 +85,8 @@ func (b *steps) addUnfinished(u *thread.Unfinished) {
 	if u == nil {
 		return
 	}
+	// The last words of a cancelled run are a turn in the log, which is a step of the page
+	// already. Without words the log has nothing of the step.
 	i := slices.IndexFunc(b.page.Steps, func(s Step) bool { return s.Number == u.Step })
 	if i < 0 {
 		if i = len(b.page.Steps); i == b.limit { // it is the next page
@@ -90,6 +95,8 @@ func (b *steps) addUnfinished(u *thread.Unfinished) {
 		}
 		b.page.Steps = append(b.page.Steps, Step{Number: u.Step, Ended: max(u.Ended, u.At)})
 	}
+	// The record of the run has more of the step than its last words: they say neither what the
+	// step waited for nor what it tried.
 	s := &b.page.Steps[i]
 	s.Cut, s.Began, s.Queued, s.Retries, s.Duration, s.Attempts = true, u.At, u.Queued, int(u.Retried), u.Duration, u.Attempts
 	if n := len(u.Attempts); s.Model == "" && n > 0 {

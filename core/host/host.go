@@ -91,6 +91,9 @@ func build(c Options) (*Host, error) {
 	}
 	// A head that this process has written goes to the steps that work on the thread and to the
 	// calls that wait for it.
+	//
+	// The stepper drops what it has cached of an older head, the watches wake the streams that
+	// follow the thread, and a queue of this process learns that its thread is free.
 	moved := func(key core.ThreadKey, head thread.Head) {
 		r.stepper.Moved(key, head)
 		r.watches.moved(key, head)

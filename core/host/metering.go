@@ -125,7 +125,8 @@ func (m *Metering) keep() time.Duration {
 	return cmp.Or(m.Keep, accounting.DefaultKeep)
 }
 
-// prices returns the prices of models, of none if they are unknown.
+// prices returns the prices of models, of none if they are unknown. Lists of runs and the
+// description of models use the same as the report of the usage: a price has one home.
 func (m *Metering) prices() *catalog.Catalog {
 	if m == nil || m.Models == nil {
 		return &catalog.Catalog{}

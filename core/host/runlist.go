@@ -45,7 +45,8 @@ func (r *Host) Runs(ctx context.Context, id core.Identity, q RunQuery) (Page[cor
 	return Page[core.Run]{Items: items, Next: listedText(next)}, err
 }
 
-// runLister reads the runs of one page of a list.
+// runLister reads the runs of one page of a list. The reads of the runs of a portion are
+// concurrent: they share threads, which only prepare changes, before any of them starts.
 type runLister struct {
 	r      *reader
 	id     core.Identity
@@ -204,6 +205,7 @@ func (l *runLister) ofThread(ctx context.Context, after *store.Place) (page Page
 	if t.title, err = l.r.title(ctx, key); err != nil {
 		return Page[core.Run]{}, err
 	}
+	// All runs have the same thread, whose head is read: prepare has nothing to do.
 	l.threads[key.Thread] = t
 	// before is the name of the record before which the page continues.
 	before := ""

@@ -6,6 +6,17 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
+// A query of runs is answered in three stages, each of which excludes what it can without the
+// reads of the next:
+//
+//  1. The listing of a run, which the list itself returns, has its agent, origin, parent thread
+//     and time, and the start of its input.
+//  2. The head of its thread decides whether the caller may read it. The title of the thread is
+//     read at the same time.
+//  3. The record of the run has everything else: status, end, cost and duration.
+//
+// A listing of an older program lacks fields. Then the next stage decides.
+
 // limit returns the page's limit, with its default.
 func (q RunQuery) limit() int {
 	if q.Limit == 0 {
@@ -63,6 +74,8 @@ func checkText(text string) error {
 // is reports whether a run matches the query, but for its text. now is the time of the
 // query, in unix milliseconds.
 func (q RunQuery) is(run core.Run, now int64) bool {
+	// Each case is one filter, or several that need no more than a comparison. The filters
+	// that the listing has decided are checked again: its fields may be absent.
 	switch {
 	case q.Status != "" && run.Status != q.Status, q.Agent != "" && run.AgentID != q.Agent, q.Origin != nil && run.Origin != *q.Origin:
 		return false
@@ -72,8 +85,10 @@ func (q RunQuery) is(run core.Run, now int64) bool {
 		return false
 	case q.MinMillis > 0 && took(run, now) < q.MinMillis:
 		return false
+	// A run whose price is unknown is not known to cost so much.
 	case q.MinCost > 0 && (run.Cost == nil || !run.Cost.Known || run.Cost.USD < q.MinCost):
 		return false
+	// Only runs that are over have a termination.
 	case q.Termination == "":
 		return true
 	}
@@ -83,6 +98,8 @@ func (q RunQuery) is(run core.Run, now int64) bool {
 // took is how long a run has taken, from its start to its end, or to now while it is open;
 // 0: it has not started, or ended at a time that is not known.
 func took(run core.Run, now int64) int64 {
+	// A queued run has taken no time yet, however long it waits for its turn. A run that waits
+	// for a decision goes on taking time.
 	switch {
 	case run.StartedAt == 0, run.Status == core.RunDone && run.FinishedAt == 0:
 		return 0

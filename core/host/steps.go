@@ -127,11 +127,13 @@ func (r *Host) Steps(ctx context.Context, id core.Identity, runID core.ID, q Ste
 		}
 	}
 	b.addUnfinished(unfinished)
-	// Only the last page reaches the run's end, where a round may be open.
+	// Only the last page reaches the run's end, where a round may be open, and where the step
+	// is that the end has cut short. Both are outside of the log.
 	return b.page, r.reads.openCalls(ctx, key, head, runID, &b)
 }
 
-// steps collects the records of a run into a page of steps.
+// steps collects the records of a run into a page of steps. A page begins and ends between two
+// steps: the records of one step are never divided, however many bytes its results have.
 type steps struct {
 	page  StepPage
 	limit int    // of the page, in steps

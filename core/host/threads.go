@@ -42,6 +42,8 @@ func (r *Host) Threads(ctx context.Context, id core.Identity, q ThreadQuery) (Pa
 		}
 		lists = []string{recordname.ChildrenList(q.Parent)}
 	}
+	// Titles and first inputs are not in the list, so that each thread of the portion is read
+	// before the text decides. A search that finds little reads as much as a long page.
 	tenant, text := r.reads.tenantOf(id), strings.ToLower(q.Text)
 	look := func(ctx context.Context, e entry) (*Thread, int, error) {
 		if e.Name != recordname.Activity || q.Agent != "" && e.AgentID != q.Agent {
@@ -83,6 +85,7 @@ func (r *reader) aboutThread(ctx context.Context, key core.ThreadKey, head threa
 	if err := group.Wait(); err != nil {
 		return Thread{}, err
 	}
+	// A thread of an older program has no first input on record: its newest one stands in.
 	info := describe(key.Thread, head, about, l)
 	info.FirstAsked = cmp.Or(first, thread.Short(l.Asked))
 	return info, nil
