@@ -124,6 +124,14 @@ func TestAReportHasThePricesOfTheConfiguration(t *testing.T) {
 	if row := rows[1]; row.ModelCost == nil || *row.ModelCost == 0 || len(row.Unpriced) > 0 {
 		t.Errorf("the model costs %v, %q have no price", row.ModelCost, row.Unpriced)
 	}
+	page, err := r.Runs(t.Context(), core.Identity{Tenant: "acme"}, RunQuery{})
+	if err != nil || len(page.Items) != 1 || page.Items[0].Cost == nil || !page.Items[0].Cost.Known || page.Items[0].Cost.USD != *rows[1].ModelCost {
+		t.Errorf("the run costs %+v, %v, want what its model does", page.Items, err)
+	}
+	hours, err := r.ReportHours(t.Context(), account.HourQuery{Tenant: "acme", From: today.Add(-time.Hour).UnixMilli(), To: today.UnixMilli() + 1})
+	if last := len(hours) - 1; err != nil || last != 1 || hours[0].Runs+hours[1].Runs != 1 || hours[0].Cost.USD+hours[1].Cost.USD != *rows[1].ModelCost {
+		t.Errorf("by hours: %+v, %v", hours, err)
+	}
 	rows, err = r.Report(t.Context(), account.Query{Tenant: "acme", From: today.Add(-24 * time.Hour), To: today})
 	if err != nil || len(rows) != 1 || rows[0].CloudCost == nil {
 		t.Errorf("in the cloud: %+v, %v", rows, err)

@@ -30,7 +30,9 @@ type entry struct {
 	thread.Listing
 }
 
-// stroll is a walk through lists.
+// stroll is a walk through lists. What the list itself shows bounds it: where it starts and
+// ends, and how many items it is for. What an item is, and whether there is one for an entry,
+// look decides, from the entry or from what it reads.
 type stroll[T any] struct {
 	lists  []string
 	before *store.Place // where it starts; nil: from the newest

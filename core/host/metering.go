@@ -136,6 +136,9 @@ func (m *Metering) prices() *catalog.Catalog {
 
 // price returns the function that prices runs; nil: nothing is recorded, so that no run has
 // a price. It uses the prices of the day on which the run started.
+//
+// It prices the usage that the run's record has, so that cost and tokens of a run always
+// agree. Calls for turns that no log has are in reports only: see [Host.Report].
 func (m *Metering) price() func(*core.Run, []core.ModelUse) *core.Cost {
 	if m == nil {
 		return nil

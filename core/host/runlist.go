@@ -36,6 +36,8 @@ func (r *Host) Runs(ctx context.Context, id core.Identity, q RunQuery) (Page[cor
 	if q.Thread != "" {
 		return l.ofThread(ctx, before)
 	}
+	// Both bounds cut the walk by the order of the index: a page neither starts with runs
+	// that are too new, nor looks at those that are too old.
 	if q.Until > 0 && (before == nil || before.At >= q.Until) {
 		before = &store.Place{At: q.Until} // sorts before every entry of that time
 	}
@@ -54,7 +56,7 @@ type runLister struct {
 	q      RunQuery
 	text   string // of the query, in lower case
 	parent string // the thread of q.Parent; empty: any
-	now    int64
+	now    int64  // of the query, unix milliseconds: how long open runs have taken
 	// threads are those of the entries so far that the query may be for, by name. It is
 	// changed between portions of entries only.
 	threads map[string]*listedThread
@@ -69,7 +71,9 @@ type listedThread struct {
 }
 
 // narrow looks up the parent of the query: its children were submitted after it, from its
-// thread. none reports that no run can match.
+// thread. A listing has the thread of the parent and not its run, so that most runs are
+// excluded without a read, and the record tells the others apart. none reports that no run
+// can match.
 func (l *runLister) narrow(ctx context.Context) (none bool, err error) {
 	if l.q.Parent.IsZero() {
 		return false, nil
@@ -87,6 +91,11 @@ func (l *runLister) narrow(ctx context.Context) (none bool, err error) {
 func madeAt(id core.ID) int64 { return int64(binary.BigEndian.Uint64(id[:]) >> 16) }
 
 // prepare reads the threads of entries, concurrently: each once for all the runs of a page.
+// Head and title do not depend on each other, so that the title may be read in vain: for
+// a thread that the caller may not read. It goes nowhere then.
+//
+// The head stays the one of the portion that first had the thread. It is older than the
+// records that are read later, as a head must be.
 func (l *runLister) prepare(ctx context.Context, portion []entry) error {
 	group, _ := l.r.env.Group(ctx)
 	for _, e := range portion {
@@ -122,7 +131,9 @@ func (t *listedThread) failed(err error) error {
 }
 
 // mayBe reports whether a listed run may match the query, before anything is read. A
-// listing of an older program lacks members and may match.
+// listing of an older program lacks members and may match: it has no agent, or no start of
+// the input, from which also its origin is known. One of a newer program that cannot be
+// decoded has only its time, or not even that.
 func (l *runLister) mayBe(n thread.Listing) bool {
 	q := &l.q
 	switch {
@@ -136,19 +147,21 @@ func (l *runLister) mayBe(n thread.Listing) bool {
 	return q.Origin == nil || n.Origin == *q.Origin || n.Origin == "" && n.Asked == ""
 }
 
-// found reports whether the query's text is in what a run is called by.
+// found reports whether the query's text, which may be empty, is in what a run is called by.
 func (l *runLister) found(asked, title, run, thread string) bool {
 	in := func(where string) bool { return strings.Contains(strings.ToLower(where), l.text) }
 	return in(asked) || in(title) || in(run) || in(thread)
 }
 
 // look reads a listed run of a prepared thread, and its size on a page, in bytes. It returns
-// nil for a run that does not exist any more or that the query excludes.
+// nil for a run that does not exist any more or that the query excludes. Entries of a
+// portion are looked at concurrently: it changes nothing that they share.
 func (l *runLister) look(ctx context.Context, e entry) (*core.Run, int, error) {
 	t := l.threads[e.Thread]
 	if t == nil || !l.mayBe(e.Listing) || t.err != nil {
 		return nil, 0, failure(t)
 	}
+	// Without the start of the input the text may still be in it: the run is read then.
 	name := e.Name[len(recordname.Activity):]
 	if !t.head.Exists() || e.Asked != "" && !l.found(e.Asked, t.title, name, e.Thread) {
 		return nil, 0, nil
@@ -181,7 +194,9 @@ func failure(t *listedThread) error {
 	return t.err
 }
 
-// listedRun reads a run that a list names; ok is false if it does not exist any more.
+// listedRun reads a run that a list names; ok is false if it does not exist any more. Its
+// dispatch is only known to the head while the run is queued: it names the input of a run
+// that no step has opened.
 func (r *reader) listedRun(ctx context.Context, key core.ThreadKey, head thread.Head, runID core.ID) (run core.Run, ok bool, err error) {
 	if run, ok, err = r.mailbox.Run(ctx, key, head, runID, dispatchOf(head, runID)); ok || err != nil {
 		return run, ok, err
@@ -195,7 +210,9 @@ func (r *reader) listedRun(ctx context.Context, key core.ThreadKey, head thread.
 }
 
 // ofThread lists the runs of one thread, from its own listings. Their names ascend with the
-// time of the submission, since ids start with it.
+// time of the submission, since ids start with it. The thread's records are read as they
+// are now, whereas the lists of all threads may lag: a run is listed as soon as its
+// submission has returned.
 func (l *runLister) ofThread(ctx context.Context, after *store.Place) (page Page[core.Run], err error) {
 	key, head, err := l.r.visible(ctx, l.id, l.q.Thread)
 	if err != nil {
@@ -243,13 +260,15 @@ func (l *runLister) ofThread(ctx context.Context, after *store.Place) (page Page
 }
 
 // ended reports whether the next portion can only have runs from before the query's time.
+// Without a Since it never does.
 func (l *runLister) ended(portion []entry) bool {
 	const skew = 60_000 // ids and times of one submission differ by less
 	last := portion[len(portion)-1]
 	return last.Listing.At > 0 && last.Listing.At < l.q.Since-skew
 }
 
-// ownListings reads a portion of a thread's own listings, newest first, before a name.
+// ownListings reads a portion of a thread's own listings, newest first, before a name; with
+// an empty name, from the newest. The last one of a thread is that of the thread itself.
 func (r *reader) ownListings(ctx context.Context, key core.ThreadKey, before string) ([]entry, error) {
 	records, err := r.store.RecordsBackwards(ctx, key, recordname.Activity, before, listedAtOnce)
 	if err != nil {

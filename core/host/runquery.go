@@ -72,7 +72,8 @@ func checkText(text string) error {
 }
 
 // is reports whether a run matches the query, but for its text. now is the time of the
-// query, in unix milliseconds.
+// query, in unix milliseconds. A filter by cost or duration excludes runs whose cost or
+// duration is unknown: the page would show no figure that explains why they are there.
 func (q RunQuery) is(run core.Run, now int64) bool {
 	// Each case is one filter, or several that need no more than a comparison. The filters
 	// that the listing has decided are checked again: its fields may be absent.
@@ -95,8 +96,9 @@ func (q RunQuery) is(run core.Run, now int64) bool {
 	return run.Termination != nil && run.Termination.Type == q.Termination
 }
 
-// took is how long a run has taken, from its start to its end, or to now while it is open;
-// 0: it has not started, or ended at a time that is not known.
+// took is how long a run has taken, from its start to its end, or to now while it is open,
+// in milliseconds; 0: it has not started, or ended at a time that is not known. The time
+// that it waited for people counts: a run that was approved after a day took a day.
 func took(run core.Run, now int64) int64 {
 	// A queued run has taken no time yet, however long it waits for its turn. A run that waits
 	// for a decision goes on taking time.

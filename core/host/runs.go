@@ -67,7 +67,8 @@ func (r *Host) DescribeRun(ctx context.Context, id core.Identity, runID core.ID)
 }
 
 // describeRun reads how a run's input begins and the title of its thread, at the same time.
-// Without a title that can be read it has none.
+// Without a title that can be read it has none: neither is worth an error, since the run is
+// known without them.
 func (r *reader) describeRun(ctx context.Context, key core.ThreadKey, run *core.Run) error {
 	var title string
 	group, _ := r.env.Group(ctx)
@@ -100,7 +101,11 @@ func (r *reader) title(ctx context.Context, key core.ThreadKey) (string, error) 
 
 // noteAsked notes how a run's input begins: as its listing has it, else as its queued input
 // or its first message has it. A run that steered input has opened has no listing that knows
-// it, nor have runs of older programs.
+// it, nor have runs of older programs. The first message is a whole record of the log, which
+// may be large, and is read for such runs only.
+//
+// The record of a run names its first message before the log has it. A record at that place
+// may then be missing, or be left by a write that was refused: it counts if it is the run's.
 func (r *reader) noteAsked(ctx context.Context, key core.ThreadKey, run *core.Run, listed string) error {
 	if listed != "" {
 		run.Asked = listed

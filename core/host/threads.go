@@ -92,8 +92,9 @@ func (r *reader) aboutThread(ctx context.Context, key core.ThreadKey, head threa
 }
 
 // firstAsked reads how the first input of a thread begins, from the listing of its first
-// run, which no later write changes. It is empty for a thread without a run, and for one of an
-// older program.
+// run: that is stored with the first input, and only an edit of this input changes it. A
+// new title, later runs and a summary of the log leave it. A fork has listings of its own
+// runs only. It is empty for a thread without a run, and for one of an older program.
 func (r *reader) firstAsked(ctx context.Context, key core.ThreadKey) (string, error) {
 	records, err := r.store.Records(ctx, key, recordname.Activity, recordname.Activity, 1)
 	if err != nil || len(records) == 0 {

@@ -249,6 +249,9 @@ func TestUsageThatIsNotRecorded(t *testing.T) {
 	if rows, err := r.Report(t.Context(), account.Query{Tenant: "acme"}); rows != nil || core.CodeOf(err) != core.CodeNotFound || err.Error() != "usage is not recorded here" {
 		t.Errorf("%v, %v", rows, err)
 	}
+	if hours, err := r.ReportHours(t.Context(), account.HourQuery{Tenant: "acme", To: 1}); hours != nil || core.CodeOf(err) != core.CodeNotFound {
+		t.Errorf("%v, %v", hours, err)
+	}
 }
 
 // The requests that a host reports: followers of a thread, each as long as it follows.

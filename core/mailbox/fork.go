@@ -77,7 +77,7 @@ func (s *Service) Fork(ctx context.Context, f Forking) (Forked, error) {
 	}
 	fork := commit{w: &s.writer, key: to, pointers: []store.Pointer{forkPointer(f)},
 		build: func(next thread.Head, _ thread.Result) ([]store.Record, error) {
-			listing, err := threadListing(s.records, next, "", "", nil)
+			listing, err := threadListing(s.records, next, "", c.asked, nil)
 			return []store.Record{listing}, err
 		},
 		change: thread.Fork{Owner: c.head.Owner, Seq: c.seq, Supersedes: c.supersedes, Summary: c.summary, Schema: c.head.Schema}}
@@ -133,6 +133,8 @@ type forking struct {
 	from, to core.ThreadKey
 	// head is that of the thread that is forked, read at the start.
 	head thread.Head
+	// asked is how the first message begins; empty: it has no text.
+	asked string
 	// seq is the sequence of the last record that is copied.
 	seq uint64
 	// supersedes is the newest record up to seq that supersedes others; 0: no such record.
@@ -224,6 +226,9 @@ func (f *forking) copyLog(ctx context.Context) error {
 		if seq, _ := record.LogSeq(); seq != next {
 			break
 		}
+		if next == 1 {
+			f.noteAsked(record)
+		}
 		next++
 		if page = append(page, record); len(page) == forkPage {
 			if err := flush(); err != nil {
@@ -264,4 +269,13 @@ func (f *forking) copySummaries(ctx context.Context) error {
 		upTo = summary.Predecessor
 	}
 	return nil
+}
+
+// noteAsked notes how the thread's first message begins, which the fork is listed by until a
+// run of its own has ended.
+func (f *forking) noteAsked(record store.Record) {
+	e, err := f.s.records.DecodeEntry(record.Payload)
+	if err == nil && e.Message != nil { // else of a newer program: a listing only serves lists
+		f.asked = thread.Asked([]core.Message{*e.Message}, e.Message.RunID)
+	}
 }

@@ -114,6 +114,9 @@ func (w *world) wantForked(t *testing.T, seq uint64, summaries string) {
 		} else if log++; r.Fence != 1 || r.Name != store.LogName(log) {
 			t.Errorf("record %s has fence %d, want 1 and no gap before it", r.Name, r.Fence)
 		}
+		if l, err := (thread.Records{}).DecodeListing(r.Payload); r.Name == recordname.Activity && (err != nil || l.Asked != "m1" && l.Asked != "m0") {
+			t.Errorf("the fork is listed as %+v, %v, want it with the first message", l, err)
+		}
 		if r.Name != recordname.Activity && (!ok || !bytes.Equal(r.Payload, source.Payload)) {
 			t.Errorf("record %s is %s, want %s", r.Name, r.Payload, source.Payload)
 		}

@@ -1,6 +1,8 @@
 package mailbox
 
 import (
+	"context"
+
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -64,4 +66,17 @@ func (u *submission) listingsOf(next thread.Head, in *thread.Queued, asked strin
 	}
 	made, err := threadListing(u.s.records, next, in.AgentID, asked, in.Parent)
 	return []store.Record{run, made}, err
+}
+
+// listing reads the listing of a run; the zero Listing if it has none that can be read.
+func (r reader) listing(ctx context.Context, key core.ThreadKey, run core.ID) (thread.Listing, error) {
+	record, ok, err := r.store.Get(ctx, key, recordname.Listing(run))
+	if err != nil || !ok {
+		return thread.Listing{}, err
+	}
+	l, err := r.records.DecodeListing(record.Payload)
+	if err != nil { // of a newer program, or damaged: a listing only serves lists
+		return thread.Listing{}, nil
+	}
+	return l, nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
@@ -58,19 +57,6 @@ func (r reader) run(ctx context.Context, key core.ThreadKey, head thread.Head, r
 		shown.Cost = r.price(&shown, got.UsedModels())
 	}
 	return shown, ok, err
-}
-
-// listing reads the listing of a run; the zero Listing if it has none that can be read.
-func (r reader) listing(ctx context.Context, key core.ThreadKey, run core.ID) (thread.Listing, error) {
-	record, ok, err := r.store.Get(ctx, key, recordname.Listing(run))
-	if err != nil || !ok {
-		return thread.Listing{}, err
-	}
-	l, err := r.records.DecodeListing(record.Payload)
-	if err != nil { // of a newer program, or damaged: a listing only serves lists
-		return thread.Listing{}, nil
-	}
-	return l, nil
 }
 
 // find is [Service.Run], with the rest of the run's record and the time of its end, in unix

@@ -78,7 +78,8 @@ type Backend interface {
 	Waiting(ctx context.Context, tenant string, after *Waiting, limit int) ([]Waiting, error)
 	// Listed lists records of a tenant's threads whose payload names a list (see
 	// [Record.Place]), newest first, at most limit of them. It starts after the place
-	// before, which is or was the last of the previous page (nil: from the newest). It may
+	// before: the last of the previous page, which may be gone by then, or a time alone, which
+	// comes before every record of that time (nil: from the newest). It may
 	// lag: a record that has moved, or is gone, may be listed at its earlier place.
 	Listed(ctx context.Context, tenant, list string, before *Place, limit int) ([]Listed, error)
 	// Records lists a thread's records whose name starts with prefix, in order

@@ -81,6 +81,10 @@ func newestIsListedFirst(p *probe) {
 	p.wantListed(p.tenant, "runs:", &store.Place{At: 200, Thread: "ab", Name: "L#"}, 1, "200 aa L#") // is not there
 	p.wantListed(p.tenant, "runs:", &store.Place{At: 8, Thread: "z", Name: "L#"}, 10, "0 e L#")
 	p.wantListed(p.tenant, "runs:", &store.Place{At: 0, Thread: "e", Name: "L#"}, 10)
+	// A time alone comes before every entry of that time.
+	p.wantListed(p.tenant, "runs:", &store.Place{At: 200}, 2, all[5:7]...)
+	p.wantListed(p.tenant, "runs:", &store.Place{At: 201}, 1, all[1])
+	p.wantListed(p.tenant, "runs:", &store.Place{}, 10)
 }
 
 // recordIsListedWhereItSays: in its list and its tenant alone, and there no more when it
