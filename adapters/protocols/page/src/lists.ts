@@ -114,9 +114,6 @@ export const threads = new List<ThreadSummary>(() => `v1/threads/summaries${quer
 // spans are the times that lists of the past go back, in milliseconds.
 export const spans = { '1h': 3_600_000, '24h': 86_400_000, '7d': 7 * 86_400_000, '30d': 30 * 86_400_000 } as const;
 
-// summed says that the host sums runs up by the hour.
-export const summed = false;
-
 // reach is how far back a list goes; 0 is to its beginning. Without a choice it is a day.
 export const reach = (since: string) => (since === 'all' ? 0 : spans[since as keyof typeof spans] ?? spans['24h']);
 

@@ -2,9 +2,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import { ago, amount, count, duration, moment, money, took } from './format';
 import { Head } from './head';
+import { coded } from './hidden';
 import { Icon, Status, outcome, type IconName } from './icons';
 import { narrow } from './layout';
-import { agents, poll, reach, runs, spans, summary, summed, threads, type Hour } from './lists';
+import { agents, approvals, poll, reach, runs, spans, summary, threads, type Hour } from './lists';
 import { Bars, buckets, Took } from './plot';
 import { Problem } from './problem';
 import { address, route, select, type Route } from './route';
@@ -19,7 +20,7 @@ export function RunsView() {
     runs.clear();
     return poll(runs);
   }, [status, agent, search, since, origin, parent, over, cost]);
-  useEffect(() => (summed ? poll(summary) : undefined), [since, agent]);
+  useEffect(() => poll(summary), [since, agent]);
   const totals = summary.value.value?.totals;
   const filtered = [status, agent, search, origin, parent, over, cost].some(Boolean);
   return (
@@ -112,7 +113,7 @@ function Filters() {
       {toggle('Over $0.05', 'gauge', !!cost, { cost: cost ? '' : '0.05' })}
       {parent && <button type="button" class="chip on" onClick={() => select({ parent: '' })}>Started by one run<Icon name="cross" /><span class="hidden">Show all runs</span></button>}
       <span class="grow" />
-      <span class="hints meta"><span><kbd>j</kbd><kbd>k</kbd> rows</span><span><kbd>f</kbd> filter</span></span>
+      <span class="row-keys meta"><span><kbd>j</kbd><kbd>k</kbd> rows</span><span><kbd>f</kbd> filter</span></span>
     </div>
   );
 }
@@ -147,8 +148,9 @@ function RunList({ items }: { items: Run[] }) {
 // times are how long a run worked and how long it waited for people.
 function times(r: Run): { worked: number; waited: number } {
   const all = r.started_at ? (r.finished_at || Date.now()) - r.started_at : 0;
+  if (r.status === 'waiting') return { worked: r.worked_ms ?? 0, waited: Math.max(0, all - (r.worked_ms ?? 0)) };
   const waited = Math.min(all, r.waited_ms ?? 0);
-  return { worked: r.worked_ms ?? (r.finished_at || r.status === 'running' ? all - waited : 0), waited };
+  return { worked: r.worked_ms ?? all - waited, waited };
 }
 
 const tones: Record<string, string> = { error: 'failed', blocked: 'failed', cancelled: 'queued', superseded: 'queued', stopped: 'queued' };
@@ -157,7 +159,7 @@ function RunRow({ run: r, most, longest }: { run: Run; most: number; longest: nu
   const { worked, waited } = times(r);
   const tokens = (r.usage?.input ?? 0) + (r.usage?.output ?? 0);
   const thread = threads.items.value?.find((t) => t.thread_id === r.thread_id);
-  const name = r.asked || r.thread_title || (r.parent ? 'Started by a call' : thread ? nameOf(thread) : 'No text');
+  const name = coded(r.asked || r.thread_title || '', true) || (r.parent ? 'Started by a call' : thread ? nameOf(thread) : 'No text');
   const room = longest ? 0.62 : 1;
   const title = waited ? `worked ${duration(worked)}, waited ${duration(waited)}` : undefined;
   return (
@@ -170,7 +172,7 @@ function RunRow({ run: r, most, longest }: { run: Run; most: number; longest: nu
       <span class="of-agent cut">{r.agent_id}</span>
       <span class="of-time" title={title}>
         <Took worked={(worked / most) * room} waited={longest ? (waited / longest) * (1 - room) : 0} tone={tones[r.termination?.type ?? ''] ?? 'part'} />
-        <span class="nowrap">{worked + waited > 0 ? took(worked + waited) : ''}{waited > 0 && <span class="hidden"> with {duration(waited)} of waiting</span>}</span>
+        <span class="nowrap">{r.started_at ? took(worked + waited) : ''}{waited > 0 && <span class="hidden"> with {duration(waited)} of waiting</span>}</span>
       </span>
       <span class="number of-tokens">{tokens ? <>{tokens.toLocaleString()}<span class="hidden"> tokens</span></> : ''}</span>
       <span class="number of-cost">{r.cost_usd === null ? 'unknown' : r.cost_usd === undefined ? '' : money(r.cost_usd)}</span>
@@ -183,19 +185,27 @@ function RunRow({ run: r, most, longest }: { run: Run; most: number; longest: nu
 function about(r: Run): string {
   const end = r.termination;
   const parts: string[] = [];
-  if (r.status === 'waiting') parts.push(r.tickets?.length ? `${count(r.tickets.length, 'call')} waiting` : 'waits for an answer');
+  if (r.status === 'waiting') parts.push(waitsFor(r));
   else if (r.status === 'running') parts.push(`step ${r.steps + 1}`);
-  else if (end && end.type !== 'natural_end') parts.push([end.code, end.detail].filter(Boolean).join(': ') || `in step ${Math.max(1, r.steps)}`);
+  else if (end && end.type !== 'natural_end') parts.push(coded([end.code, end.detail].filter(Boolean).join(': ')) || `in step ${Math.max(1, r.steps)}`);
   if (r.status === 'done' && r.steps) parts.push(`${count(r.steps, 'step')}${r.calls ? `, ${count(r.calls, 'call')}` : ''}`);
   if (r.takeovers) parts.push(`resumed ${r.takeovers === 1 ? 'once' : `${r.takeovers} times`}`);
-  if (r.thread_title && r.asked) parts.push(`in “${r.thread_title}”`);
+  if (r.thread_title && r.asked) parts.push(`in “${coded(r.thread_title, true)}”`);
   return parts.join(', ');
+}
+
+// waitsFor says what has to come before a run continues.
+function waitsFor(r: Run): string {
+  const own = approvals.items.value?.filter((a) => a.run_id === r.run_id) ?? [];
+  const questions = own.filter((a) => a.kind === 'client').length;
+  const parts = [own.length > questions ? count(own.length - questions, 'approval') : '', questions ? count(questions, 'answer') : ''].filter(Boolean);
+  return parts.length ? `waits for ${parts.join(' and ')}` : 'waits';
 }
 
 // Older reads on, in the time that is chosen and then before it.
 function Older() {
   const n = runs.items.value?.length ?? 0;
-  const waits = runs.items.value?.some((r) => r.waited_ms);
+  const waits = runs.items.value?.some((r) => times(r).waited);
   const bounded = reach(route.value.since) > 0 && !route.value.parent;
   if (!runs.items.value || runs.missing.value) return null;
   return (

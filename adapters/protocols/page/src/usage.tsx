@@ -154,7 +154,7 @@ function UsageTable() {
   rows.sort((a, b) => (a.day === b.day ? share(b) - share(a) : (b.day ?? '') < (a.day ?? '') ? -1 : 1));
   if (usage.missing.value) return <p class="in meta">This host records no usage.</p>;
   if (usage.value.value && !rows.length) return <p class="in meta">Nothing was used in this time.</p>;
-  const name = (r: Row) => (g === 'model' ? [r.provider, r.model].filter(Boolean).join(', ') : g === 'user' ? r.user || 'no user' : r.agent) || 'unknown';
+  const name = (r: Row) => (g === 'model' ? [...new Set([r.provider, r.model])].filter(Boolean).join(', ') : g === 'user' ? r.user || 'no user' : r.agent) || 'unknown';
   return (
     <div class="in scroll" tabIndex={0} role="group" aria-label="Usage">
       <table class="figures">

@@ -167,6 +167,15 @@ export const shell = (on, browser, url) => ({
     await runs.first().waitFor();
     assert.match(page.url(), /status=failed/, 'the filter stays');
   }, {}),
+  'the runs of a day are drawn': on(async (page) => {
+    await talk(page, 'hello', 'You said: hello');
+    await page.goto(`${url}/#/runs`);
+    const stats = page.getByRole('group', { name: 'Runs, tokens and cost' });
+    const { totals } = await page.evaluate(async () => (await fetch('/v1/runs/summary')).json());
+    assert.ok(totals.runs > 0);
+    await stats.getByRole('img', { name: /^Runs: / }).waitFor();
+    assert.ok((await stats.locator('rect').count()) >= 2, 'an hour has a bar');
+  }),
   'usage and models are shown': on(async (page) => {
     await talk(page, 'echo: used', 'Echo: used');
     await page.goto(`${url}/#/usage`);
