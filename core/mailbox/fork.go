@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
@@ -69,6 +70,9 @@ func (s *Service) Fork(ctx context.Context, f Forking) (Forked, error) {
 		return Forked{}, fmt.Errorf("thread %s: message %q: %w", f.Thread.Thread, core.Excerpt(f.At), err)
 	}
 	err = c.copyLog(ctx)
+	if err == nil {
+		err = c.copyPrompts(ctx)
+	}
 	if err == nil {
 		err = c.copySummaries(ctx)
 	}
@@ -141,6 +145,8 @@ type forking struct {
 	supersedes uint64
 	// summary is the newest summary that covers nothing after seq; 0: no such summary.
 	summary uint64
+	// prompts are the names of the records that the log names: of the requests of its turns.
+	prompts map[string]bool
 }
 
 // errOpenRound refuses to fork a turn whose calls are not over: a model must never see
@@ -230,6 +236,9 @@ func (f *forking) copyLog(ctx context.Context) error {
 			f.noteAsked(record)
 		}
 		next++
+		if err := f.notePrompts(record); err != nil {
+			return err
+		}
 		if page = append(page, record); len(page) == forkPage {
 			if err := flush(); err != nil {
 				return err
@@ -240,6 +249,44 @@ func (f *forking) copyLog(ctx context.Context) error {
 		return fmt.Errorf("log of %s ends before %d: %w", f.from, next, store.ErrCorrupt)
 	}
 	return flush()
+}
+
+// notePrompts notes the records that a record of the log names.
+func (f *forking) notePrompts(record store.Record) error {
+	var turn struct {
+		Prompt string
+		Sent   struct{ Stored string }
+	}
+	if err := f.s.records.Decode("log entry", record.Payload, &turn); err != nil {
+		return fmt.Errorf("log of %s: %s: %w", f.from, record.Name, err)
+	}
+	for _, hash := range []string{turn.Prompt, turn.Sent.Stored} {
+		if hash != "" {
+			if f.prompts == nil {
+				f.prompts = map[string]bool{}
+			}
+			f.prompts[recordname.Prompt(hash)] = true
+		}
+	}
+	return nil
+}
+
+// copyPrompts stores for the fork what its turns name of their requests. A turn of the fork
+// that names the same does not store it again.
+func (f *forking) copyPrompts(ctx context.Context) error {
+	for _, name := range slices.Sorted(maps.Keys(f.prompts)) {
+		record, ok, err := f.s.store.Get(ctx, f.from, name)
+		if err == nil && !ok {
+			err = store.ErrCorrupt
+		}
+		if err == nil {
+			err = f.s.store.Put(ctx, f.to, store.Record{Name: record.Name, Payload: record.Payload})
+		}
+		if err != nil {
+			return fmt.Errorf("copy %s of %s: %w", name, f.from, err)
+		}
+	}
+	return nil
 }
 
 // copySummaries stores for the fork the summaries that cover only its messages: the newest of

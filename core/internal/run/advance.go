@@ -90,6 +90,7 @@ func (m *machine) addTurn(turn *core.Message) {
 			entry.Toolless = append(entry.Toolless, i)
 		}
 	}
+	m.noteSent(&entry)
 	m.draft.addTurn(entry, m.base.judged(m.holder.s.stops))
 }
 

@@ -19,6 +19,7 @@ import (
 type backend struct {
 	*storetest.Faulty
 	mu      sync.Mutex
+	keys    []core.ThreadKey        // of its commits
 	written int                     // bytes of the records and heads that Put and Commit were given
 	reads   int                     // records that Get, Log, LogBackwards and Records returned; a Get counts always
 	read    func(what string) error // is asked before each of these
@@ -44,6 +45,7 @@ func (b *backend) around(ctx context.Context, op storetest.Operation, do func(co
 			return errDead
 		}
 		b.weigh(op)
+		b.note(op.Key)
 	case "Get":
 		b.count(1)
 		err = b.mayRead(op.Name)
@@ -58,6 +60,14 @@ func (b *backend) around(ctx context.Context, op storetest.Operation, do func(co
 		return err
 	}
 	return do(ctx)
+}
+
+func (b *backend) note(key core.ThreadKey) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !slices.Contains(b.keys, key) {
+		b.keys = append(b.keys, key)
+	}
 }
 
 func (b *backend) mayRead(what string) error {

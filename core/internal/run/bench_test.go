@@ -69,7 +69,7 @@ func newDirect(tb testing.TB, o options) direct {
 		tb.Fatal(err)
 	}
 	stepper, err := run.New(run.Options{
-		Env: o.env, Store: data, Committer: box, Agents: unpinned{o.agents}, Logger: quiet,
+		Env: o.env, Store: data, Committer: box, Agents: unpinned{resolver: o.agents}, Logger: quiet,
 	})
 	if err != nil {
 		tb.Fatal(err)

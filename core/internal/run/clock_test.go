@@ -295,7 +295,7 @@ func TestProfilesAreThoseOfTheTenant(t *testing.T) {
 		o = o.complete(t)
 		var err error
 		w.stepper, err = run.New(run.Options{
-			Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{o.agents}, Logger: quiet,
+			Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{resolver: o.agents}, Logger: quiet,
 			Profiles: func(tenant string) state.Profiles { return profiles{tenant: tenant} },
 		})
 		if err != nil {

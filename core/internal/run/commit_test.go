@@ -451,7 +451,7 @@ func TestTimeOfACommit(t *testing.T) {
 func TestStepperNeedsItsParts(t *testing.T) {
 	w := newWorld(t, options{})
 	complete := func() run.Options {
-		return run.Options{Env: env.System(), Store: w.store, Committer: w.box, Agents: unpinned{gone{}}}
+		return run.Options{Env: env.System(), Store: w.store, Committer: w.box, Agents: unpinned{resolver: gone{}}}
 	}
 	if _, err := run.New(complete()); err != nil {
 		t.Error(err)

@@ -33,6 +33,9 @@ func (m *machine) remember(ctx context.Context) {
 		return
 	}
 	next.Record, next.Standing = m.base.record, m.holder.account.Standing()
+	if m.draft.asked != nil {
+		next.Sent = m.draft.asked
+	}
 	m.base.conversation = next
 	m.holder.s.reader.Keep(m.holder.Key, next)
 }

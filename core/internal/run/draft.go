@@ -5,10 +5,12 @@ import (
 	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
+	"github.com/reveille-run/reveille/core/internal/sent"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/toolcall"
 	"github.com/reveille-run/reveille/core/internal/window"
 	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -41,6 +43,8 @@ type draft struct {
 	effects  []state.Effect                // to run after the commit
 	totals   thread.Totals                 // of the run
 	since    uint64                        // version of the round record that it continues from; 0: none
+	asked    *sent.Prompt                  // of the turn's request; nil: no turn
+	prompts  []store.Record                // of that request, which its thread lacks
 }
 
 // next is an empty draft of the same run, step and clock, after a sequence of the

@@ -369,7 +369,7 @@ func TestPutIsTriedSevenTimes(t *testing.T) {
 }
 
 // A run whose very end does not fit into a store with no room at all: the end that it came
-// to is tried in three forms, its failure in five, the last of them three times more. Then
+// to is tried with its request, then in three forms without, its failure in five, the last of them three times more. Then
 // the claim is given back.
 func TestEndThatDoesNotFitIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -384,8 +384,8 @@ func TestEndThatDoesNotFitIsGivenBack(t *testing.T) {
 			return w.store.Backend.Commit(ctx, key, c)
 		}
 		stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
-		if err != nil || !stepped.Retry || tried != 11 {
-			t.Errorf("after %d tries the step is %+v, %v; want it given back after 11", tried, stepped, err)
+		if err != nil || !stepped.Retry || tried != 12 {
+			t.Errorf("after %d tries the step is %+v, %v; want it given back after 12", tried, stepped, err)
 		}
 	})
 }

@@ -41,7 +41,7 @@ func TestEachRecordOfAStepIsOfTheSchemaOfItsProgram(t *testing.T) {
 		said := 0
 		stepper := func() *run.Stepper {
 			s, err := run.New(run.Options{
-				Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{o.agents}, Records: records, Logger: quiet, Metering: metering, Chunks: true, Snapshot: 1,
+				Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{resolver: o.agents}, Records: records, Logger: quiet, Metering: metering, Chunks: true, Snapshot: 1,
 				Said: func(k core.ThreadKey) {
 					if k == key {
 						said++
@@ -97,7 +97,7 @@ func TestEachRecordOfAStepIsOfTheSchemaOfItsProgram(t *testing.T) {
 			t.Errorf("the run is %s, want %s", got, want)
 		}
 		const two = `{"schema":3`
-		want := map[string]string{"C": two, "D": two, "E": two, "L": two, "M": two, "Q": two, "R": two, "S": two, "U": two}
+		want := map[string]string{"C": two, "D": two, "E": two, "L": two, "M": two, "P": two, "Q": two, "R": two, "S": two, "U": two}
 		if diff := cmp.Diff(want, written); diff != "" {
 			t.Errorf("records by their kind (-want +got):\n%s", diff)
 		}

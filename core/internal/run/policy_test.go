@@ -334,7 +334,7 @@ func TestPolicyThatPanics(t *testing.T) {
 func TestStepperRefusesANilPolicy(t *testing.T) {
 	w := newWorld(t, options{})
 	o := options{}.complete(t)
-	_, err := run.New(run.Options{Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{o.agents}, Stops: []agent.StopPolicy{nil}})
+	_, err := run.New(run.Options{Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{resolver: o.agents}, Stops: []agent.StopPolicy{nil}})
 	if err == nil || err.Error() != "run: stop policy Options.Stops[0] is nil" {
 		t.Errorf("got %v", err)
 	}

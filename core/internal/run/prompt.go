@@ -9,6 +9,8 @@ import (
 	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run/inference"
+	"github.com/reveille-run/reveille/core/internal/sent"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/toolcall"
 	"github.com/reveille-run/reveille/core/internal/window"
 	"github.com/reveille-run/reveille/core/model"
@@ -32,6 +34,8 @@ type prompt struct {
 	window  *core.Window         // the part of it that the model reads; nil: no request yet
 	framed  bool                 // window is new: what it begins with is not marked yet
 	beside  beside               // of the newest request
+	said    []core.Message       // the words of the turn in it, and what asks for the rest
+	parts   []thread.SentPart    // the messages that transforms made of it; nil: the same
 	asks    bool                 // the turn asks for a summary
 	noted   *core.Window         // the step's decision about summaries; nil: nothing
 	settled []core.Event         // the fate of summaries, emitted when the step has started
@@ -93,6 +97,7 @@ func (p *prompt) Request(ctx context.Context, said ...core.Message) (model.Reque
 		request.Tools = append(slices.Clip(request.Tools), window.Definition())
 	}
 	request.Messages = p.arrange(p.beside, said)
+	p.said, p.parts = said, nil
 	p.marked(&request, p.beside)
 	if p.base.hooks.engine.Transforms() {
 		return p.transform(ctx, request)
@@ -156,7 +161,10 @@ func (p *prompt) transform(ctx context.Context, request model.Request) (model.Re
 	var m engine.Moment
 	v := p.draft.view()
 	p.base.hooks.fill(&m, core.PhaseBeforeInference, &v)
+	given := request.Messages
+	request.Messages = slices.Clone(given) // a transform that replaces one changes no history
 	err := p.base.hooks.engine.Transform(ctx, m, &request)
+	p.parts = sent.Parts(given, request.Messages)
 	if err != nil && ctx.Err() != nil {
 		return request, context.Cause(ctx)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/run/compaction"
 	"github.com/reveille-run/reveille/core/internal/run/inference"
 	"github.com/reveille-run/reveille/core/internal/run/live"
+	"github.com/reveille-run/reveille/core/internal/sent"
 	"github.com/reveille-run/reveille/core/internal/stop"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/window"
@@ -130,6 +131,7 @@ type Stepper struct {
 	choices   Choices
 	books     accounting.Books
 	live      live.Source // of what models say before it is committed
+	prompts   sent.Memory // of the agents' requests
 	leaveFor  time.Duration
 	failed    func(core.ID, error)                  // Options.Failed
 	accept    func(core.ID, int, string) error      // Options.Accept

@@ -25,12 +25,13 @@ type logPart struct {
 	cut      uint64            // the log is superseded from here on; 0: it is not
 	summary  uint64            // the summary that comes in force ends there; 0: the one that is stays
 	schema   uint16            // of its record
+	prompts  *[]store.Record   // of requests, which go with the entries; nil: none
 }
 
 // newLogPart returns what the draft's commit does to the log.
 func newLogPart(h *holder, d *draft) logPart {
 	summary, schema := d.newlySummed(h.head.Summary)
-	return logPart{codec: h.records, from: d.from, entries: d.entries, consumed: d.consumed, cut: d.cut, summary: summary, schema: schema}
+	return logPart{codec: h.records, from: d.from, entries: d.entries, consumed: d.consumed, cut: d.cut, summary: summary, schema: schema, prompts: &d.prompts}
 }
 
 // seq is the sequence of the log's newest record after the write.
@@ -40,11 +41,18 @@ func (p *logPart) seq() uint64 { return p.from + uint64(len(p.entries)) }
 // are stored by other means: results have their payloads already. It leaves room
 // for later records: a run's, and what lists its thread.
 func (p *logPart) addTo(to *plan, skip int) {
-	records := make([]store.Record, len(p.entries)-skip, len(p.entries)+2)
+	room := 2
+	if p.prompts != nil {
+		room += len(*p.prompts)
+	}
+	records := make([]store.Record, len(p.entries)-skip, len(p.entries)+room)
 	for i := range records {
 		payload, err := p.codec.EncodeEntry(&p.entries[skip+i])
 		to.fails(err)
 		records[i] = store.Record{Name: store.LogName(p.from + 1 + uint64(skip+i)), Payload: payload}
+	}
+	if p.prompts != nil {
+		records = append(records, *p.prompts...)
 	}
 	to.records = records
 }

@@ -140,10 +140,17 @@ type resolver interface {
 }
 
 // unpinned resolves today's agent, whatever a run began with.
-type unpinned struct{ resolver }
+type unpinned struct {
+	resolver
+	given *receivedRequests // notes what the models receive
+}
 
 func (u unpinned) Resolve(_ context.Context, id, _ string) (*registry.Resolved, error) {
-	return u.resolver.Resolve(id)
+	agent, err := u.resolver.Resolve(id)
+	if err == nil && u.given != nil {
+		u.given.watch(agent)
+	}
+	return agent, err
 }
 
 // world is a stepper with its mailbox on a memory store.
@@ -152,6 +159,8 @@ type world struct {
 	stepper *run.Stepper
 	store   *backend
 	queue   *mailboxtest.Queue // these tests step by hand
+	given   *receivedRequests
+	records thread.Records
 }
 
 var key = core.ThreadKey{Tenant: "t", Thread: "t1"}
@@ -159,7 +168,8 @@ var key = core.ThreadKey{Tenant: "t", Thread: "t1"}
 func newWorld(tb testing.TB, o options) *world {
 	tb.Helper()
 	o = o.complete(tb)
-	w := &world{store: newBackend(), queue: &mailboxtest.Queue{}}
+	w := &world{store: newBackend(), queue: &mailboxtest.Queue{}, records: o.records, given: &receivedRequests{}}
+	tb.Cleanup(func() { w.given.check(tb, w) })
 	var err error
 	if w.box, err = mailbox.New(mailbox.Options{Env: o.env, Store: w.store, Waker: w.queue, Logger: quiet, Records: o.records}); err != nil {
 		tb.Fatal(err)
@@ -246,7 +256,7 @@ func newGate(tb testing.TB, w *world, o options) *accounting.Gate {
 func newStepper(tb testing.TB, w *world, o options) *run.Stepper {
 	tb.Helper()
 	s, err := run.New(run.Options{
-		Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{o.agents}, Records: o.records, Stops: o.stop,
+		Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{o.agents, w.given}, Records: o.records, Stops: o.stop,
 		Logger: o.logger, Observer: o.observer, Window: o.window, CacheSize: o.cache, Chunks: o.chunks, LeaveFor: o.leaveFor, Metering: o.metering,
 		Compact: o.compact, Limits: newGate(tb, w, o), Choices: o.choices, Children: o.children, Accept: o.accept, Failed: o.failed,
 	})

@@ -49,8 +49,8 @@
 // and a program that reads less takes no claim: see [Schemas] and [Records].
 //
 // Some fields and records are laid out for later releases: Head.TailSum, the Children
-// of a [Run], the WakeAt of a [Ticket], the trace of a [RunRecord], the Prompt and
-// Sum of an [Entry], [PromptRecord] and [OutboxRecord]. No program writes them yet. A
+// of a [Run], the WakeAt of a [Ticket], the trace of a [RunRecord], the Sum of an
+// [Entry] and [OutboxRecord]. No program writes them yet. A
 // program that finds them keeps them when it writes their record again, and does
 // nothing else for them.
 //

@@ -50,7 +50,8 @@ type Entry struct {
 	Queued   int64        `json:"queued,omitempty"`   // of a turn or a failed inference: how long the run was due before the claim took it, milliseconds; 0: the claim had it already
 	First    int64        `json:"first,omitempty"`    // of a turn of one attempt: milliseconds from its start to the first piece, at least 1; 0: not known
 	Attempts []Attempt    `json:"attempts,omitempty"` // of a turn of several attempts, and of a failed inference: those of the claim that made it, the last one made the turn or failed permanently; of earlier deliveries Retried alone knows
-	Prompt   string       `json:"prompt,omitempty"`   // of a turn: hash of the [PromptRecord] that its model received; empty: none was stored, as by every program yet
+	Prompt   string       `json:"prompt,omitempty"`   // of a turn: hash of the [PromptRecord] that its model received; empty: none was stored, as by older programs
+	Sent     *Sent        `json:"sent,omitempty"`     // of a turn that names a Prompt: the rest of its request; nil: the conversation, as Window says
 	Sum      uint32       `json:"sum,omitempty"`      // of a turn: checksum of the records since the turn before; 0: none was computed, as by every program yet
 	Closing  bool         `json:"closing,omitempty"`  // of a step record: it is of the run's end, after the last step's
 

@@ -78,6 +78,18 @@ func Shortens(h History, w core.Window) bool {
 	return shortens(h.From(max(w.First, w.Summary+1)), w.Short)
 }
 
+// Shortened counts the large results of the history that are shown as references under a
+// window.
+func Shortened(h History, w core.Window) (n int) {
+	shown := h.From(max(w.First, w.Summary+1))
+	for i := range shown.Messages {
+		if shown.sequence(i) < w.Short && large(&shown.Messages[i]) {
+			n++
+		}
+	}
+	return n
+}
+
 // shortens reports whether a result before the sequence is large.
 func shortens(h History, short uint64) bool {
 	for i := range h.Messages {

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/accounting"
+	"github.com/reveille-run/reveille/core/internal/sent"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/window"
 	"github.com/reveille-run/reveille/core/state"
@@ -25,6 +26,7 @@ type Conversation struct {
 	Opening  Opening            // of Run, or of the run that it takes up
 	Summary  *Summary           // replaces the messages before the window; nil: no summary
 	Front    *core.Message      // that Window.Opening names; nil: no such message, or it is not known
+	Prompt   string             // that the newest turn's entry names; empty: none, or not known
 	Homes    List[Home]         // the places of the turns among Messages in the agent's pool; empty: it has none
 	Snapshot state.Snapshot
 	Totals   thread.Totals // of Run
@@ -32,6 +34,7 @@ type Conversation struct {
 	// Notes of the step of this process that has committed it, for the next one.
 	Record   *thread.RunRecord    // of Run, which is not changed; nil: it is to be read
 	Standing *accounting.Standing // of the tenant, after this process has charged the newest turn; nil: not known, or it has no limits
+	Sent     *sent.Prompt         // of a recent turn's request; nil: not known
 
 	noted   List[window.Place]       // of failed inferences: what their steps decided about summaries
 	stored  manifest                 // the newest state snapshot that is stored

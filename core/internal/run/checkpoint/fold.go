@@ -86,7 +86,7 @@ func (b *builder) keep(entry thread.Entry) {
 	}
 	if m := entry.Message; m != nil {
 		if m.Role == core.RoleAssistant {
-			b.c.Toolless = entry.Toolless
+			b.c.Toolless, b.c.Prompt = entry.Toolless, entry.Prompt
 		}
 		b.say(m)
 		b.c.Places = b.c.Places.With(window.Place{Sequence: b.c.Seq, Window: entry.Window})
@@ -160,6 +160,9 @@ func (b *builder) cut(from uint64) {
 		b.c.size -= messageSize(b.c.Messages.items[first])
 	}
 	b.c.short = b.c.short || first < b.c.Places.Len() && min(from, b.c.Places.items[0].Sequence) > 1
+	if first < b.c.Messages.Len() {
+		b.c.Prompt = "" // of which turn it was is not known
+	}
 	b.c.Messages, b.c.Places = b.c.Messages.First(first), b.c.Places.First(first)
 	homes := b.c.Homes.Len()
 	for homes > 0 && b.c.Homes.items[homes-1].Seq >= from {

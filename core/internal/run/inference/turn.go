@@ -149,6 +149,11 @@ func (t *Turn) Spent() *accounting.Spent {
 // Asked returns the newest request's model, by the provider's name, and its provider.
 func (t *Turn) Asked() (model, provider string) { return t.asked.Model, t.member.Provider }
 
+// Request returns the newest request, and the origin that its model and provider give it.
+func (t *Turn) Request() (r *model.Request, origin string) {
+	return &t.asked, t.member.Origin(t.asked.Model)
+}
+
 // AskedForForm reports whether the newest request asked for the form of the answer in the
 // provider's own way.
 func (t *Turn) AskedForForm() bool { return t.asked.ResponseFormat != nil }

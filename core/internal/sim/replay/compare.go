@@ -97,11 +97,13 @@ func (d *director) compareLengths(present []thread.Entry) *Difference {
 }
 
 // plain is an entry without its writer, the failed attempts, and the versions of the
-// head. It also lacks durations and what the run waited for in a queue (a replay takes no time), and the estimated sizes of
-// requests, which depend on the tools and prompts of the build that made them.
+// head. It also lacks durations and what the run waited for in a queue (a replay takes no
+// time), and requests with their estimated sizes, which depend on the tools and prompts of
+// the build that made them.
 func plain(e thread.Entry) thread.Entry {
 	e.Attempt, e.Retried, e.Round, e.Duration = 0, 0, 0, 0
 	e.Queued, e.First, e.Attempts = 0, 0, nil
+	e.Prompt, e.Sent = "", nil
 	if e.Window != nil {
 		w := *e.Window
 		w.Estimate, w.Prefix = 0, [3]uint32{}
