@@ -85,8 +85,9 @@ func TestWhatAProcessSpends(t *testing.T) {
 		// Half of two requests. The claim is a head, of which half was estimated; the last write is estimated twice, with the claim.
 		{Write: 50, Queue: 100, WriteMore: 100},
 		// Two deliveries: their heads are read, and their claims as before. Commit A is
-		// three records and a head, of which 50 were estimated; so are commit B and the last.
-		{Write: 50 + 350 + 50, Read: 200, Queue: 400, WriteMore: 250, QueueMore: 100},
+		// four records, with the prompt of the thread's first turn, and a head, of which 50 were
+		// estimated; commit B and the last are as before.
+		{Write: 50 + 450 + 50, Read: 200, Queue: 400, WriteMore: 250, QueueMore: 100},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("spent (-want +got):\n%s", diff)

@@ -96,6 +96,9 @@ type Viewer interface {
 	State(ctx context.Context, id core.Identity, thread string, revision *uint64) (host.StateView, error)
 	StatePatches(ctx context.Context, id core.Identity, thread string, q host.StateQuery) (host.Page[host.StateChange], error)
 	Steps(ctx context.Context, id core.Identity, run core.ID, q host.StepQuery) (host.StepPage, error)
+	// Request makes the request of a step again, as its model received it. trusted callers
+	// may read those of threads without an owner.
+	Request(ctx context.Context, id core.Identity, run core.ID, step int, trusted bool) (*host.SentRequest, error)
 	// Committed reads the events of a run that have a position.
 	Committed(ctx context.Context, id core.Identity, run core.ID, q host.EventQuery) (host.Page[core.Event], error)
 }

@@ -30,6 +30,7 @@ var everyRoute = []aRoute{
 	{"GET /v1/threads/{thread}/state", "GET", "/v1/threads/THREAD/state", ""},
 	{"GET /v1/threads/{thread}/state/patches", "GET", "/v1/threads/THREAD/state/patches", ""},
 	{"GET /v1/runs/{run}/steps", "GET", "/v1/runs/RUN/steps", ""},
+	{"GET /v1/runs/{run}/steps/{step}/request", "GET", "/v1/runs/RUN/steps/1/request", ""},
 	{"GET /v1/runs/{run}/events", "GET", "/v1/runs/RUN/events", ""},
 	{"PATCH /v1/threads/{thread}", "PATCH", "/v1/threads/THREAD", `{"title":"mine"}`},
 	{"PATCH /v1/threads/{thread}/metadata", "PATCH", "/v1/threads/THREAD/metadata", `{"metadata":{"a":1}}`},

@@ -184,7 +184,7 @@ func TestTheDocumentHasEveryRoute(t *testing.T) {
 		if path == "/v1/threads/summaries" { // for the other methods it is a thread of that name
 			continue
 		}
-		at := strings.NewReplacer("{thread}", "t1", "{run}", "r1", "{input}", "i1", "{agent}", "a1").Replace(path)
+		at := strings.NewReplacer("{thread}", "t1", "{run}", "r1", "{input}", "i1", "{agent}", "a1", "{step}", "1").Replace(path)
 		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
 			rec := do(server, method, at, "")
 			_, there := methods[strings.ToLower(method)]

@@ -198,6 +198,7 @@ func (e *exercise) succeed() {
 	e.send(200, "GET", "/v1/threads/s1/state?revision=0", "", "")
 	e.send(200, "GET", "/v1/threads/s1/state/patches?since=0", "", "")
 	e.send(200, "GET", "/v1/runs/"+run+"/steps?limit=1", "", "next_cursor")
+	e.send(200, "GET", "/v1/runs/"+run+"/steps/1/request", "", "hash")
 	e.send(200, "GET", "/v1/runs/"+run+"/events?limit=2", "", "next_cursor")
 	e.send(200, "GET", "/v1/agents", "", "")
 	e.send(200, "GET", "/v1/agents/demo", "", "")
@@ -233,7 +234,7 @@ func pathOf(r httpapi.Route, thread, run, input string) string {
 	if thread == "nowhere" {
 		agent = thread
 	}
-	return strings.NewReplacer("{thread}", thread, "{run}", run, "{input}", input, "{agent}", agent).Replace(r.Path)
+	return strings.NewReplacer("{thread}", thread, "{run}", run, "{input}", input, "{agent}", agent, "{step}", "1").Replace(r.Path)
 }
 
 // byQuery are the routes that name a thread in a parameter of theirs.

@@ -38,6 +38,9 @@ type Options struct {
 	MaxRequests int
 	// ShowModels shows callers which models of which providers respond, with their prices.
 	ShowModels bool
+	// ShowRequests shows the requests to models, with system prompts and tools, to the owners
+	// of threads. UsageReaders read those of threads without an owner too.
+	ShowRequests bool
 }
 
 type api struct {

@@ -122,7 +122,7 @@ func newReal(t *testing.T) *real {
 		t.Fatal(err)
 	}
 	made.runtime, made.options = r, httpapi.Options{
-		Log: quiet,
+		Log: quiet, ShowRequests: true,
 		Authenticate: func(r *http.Request) (core.Identity, error) {
 			switch refused := r.Header.Get("Refuse"); refused {
 			case "":

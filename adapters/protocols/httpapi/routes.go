@@ -85,6 +85,11 @@ func viewRoutes() []route {
 			Takes: []any{ofRun{}, paged{}}, Answers: []answer{{Status: 200, Body: runSteps{}}}, Refuses: absent,
 		},
 		{
+			Method: "GET", Path: "/v1/runs/{run}/steps/{step}/request", Name: "getRequest", serve: (*api).getRequest,
+			Text:  "Get the request of a step as its model received it: system prompt, tools, messages and options. It has the texts of the build that sent it. The thread's owner reads it, where the setting `REVEILLE_SHOW_REQUESTS` is `on`. A step without a stored request is 404 with the reason.",
+			Takes: []any{ofRun{}, ofStep{}}, Answers: []answer{{Status: 200, Body: sentRequest{}}}, Refuses: absent,
+		},
+		{
 			Method: "GET", Path: "/v1/runs/{run}/events", Name: "getEvents", serve: (*api).getEvents,
 			Text:  "List the committed events of a run that have a position, oldest first. A client that connects to the event stream later receives the same events.",
 			Takes: []any{ofRun{}, behindEvent{}, paged{}}, Answers: []answer{{Status: 200, Body: eventList{}}}, Refuses: absent,

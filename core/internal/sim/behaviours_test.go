@@ -21,7 +21,7 @@ func TestEachBehaviourHappensInAShareOfTheWorlds(t *testing.T) {
 		{ChildRefused, 6}, {SpokenBesideChild, 3}, {SpokenInMixedWait, 2},
 
 		// Tool rounds.
-		{ThrottledPart, 3},
+		{ThrottledPart, 2},
 		{CutOffTool, 3},
 		{LineOutOfOrder, 20},
 		{RefusedInLine, 3},

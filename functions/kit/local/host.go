@@ -129,7 +129,7 @@ func (h *localHost) build(e *env.Env, s settings.Settings, backend store.Backend
 	h.kinds = kinds(parts)
 	if d.Web != nil {
 		h.handler = inject.Handler(e, d.Web(wiring.WebOptions{
-			Runtime: h.runtime, Authenticate: httpapi.Anonymous(tenant(s)), Page: s.ShowsPage(true), ShowModels: s.ShowsModels(true),
+			Runtime: h.runtime, Authenticate: httpapi.Anonymous(tenant(s)), Page: s.ShowsPage(true), ShowModels: s.ShowsModels(true), ShowRequests: s.ShowsRequests(true),
 			MaxRequests: s.Requests, Logger: log,
 		}))
 	}

@@ -23,6 +23,7 @@ type Settings struct {
 	Origins   []string      // REVEILLE_ORIGINS
 	Page      string        // REVEILLE_PAGE: on, off or empty; see [Settings.ShowsPage]
 	Models    string        // REVEILLE_SHOW_MODELS: on, off or empty; see [Settings.ShowsModels]
+	Sent      string        // REVEILLE_SHOW_REQUESTS: on, off or empty; see [Settings.ShowsRequests]
 	Data      string        // REVEILLE_DATA: a file, or "memory"
 	Auth      string        // REVEILLE_AUTH: empty if it is not set
 	Identity  Identity      // the tenants and users of requests
@@ -77,6 +78,10 @@ func (s Settings) ShowsPage(byDefault bool) bool { return on(s.Page, byDefault) 
 // ShowsModels reports whether callers are shown which models of which providers respond.
 // byDefault applies if REVEILLE_SHOW_MODELS is not set.
 func (s Settings) ShowsModels(byDefault bool) bool { return on(s.Models, byDefault) }
+
+// ShowsRequests reports whether owners of threads are shown the requests that models
+// received. byDefault applies if REVEILLE_SHOW_REQUESTS is not set.
+func (s Settings) ShowsRequests(byDefault bool) bool { return on(s.Sent, byDefault) }
 
 // on reads a switch: on, off, or empty for its default.
 func on(value string, byDefault bool) bool {

@@ -34,7 +34,7 @@ func TestReadDefaults(t *testing.T) {
 
 func TestReadValues(t *testing.T) {
 	got, err := Read([]string{
-		"REVEILLE_ADDR=:8080", "REVEILLE_PAGE=on", "REVEILLE_SHOW_MODELS=off", "REVEILLE_DATA=memory", "REVEILLE_AUTH=gateway", "REVEILLE_MODEL=m", "REVEILLE_AGENTS=agents", "REVEILLE_TRIGGERS=t.json", "REVEILLE_LIMITS={}", "REVEILLE_STEPS_PER_INVOCATION=100",
+		"REVEILLE_ADDR=:8080", "REVEILLE_PAGE=on", "REVEILLE_SHOW_MODELS=off", "REVEILLE_SHOW_REQUESTS=on", "REVEILLE_DATA=memory", "REVEILLE_AUTH=gateway", "REVEILLE_MODEL=m", "REVEILLE_AGENTS=agents", "REVEILLE_TRIGGERS=t.json", "REVEILLE_LIMITS={}", "REVEILLE_STEPS_PER_INVOCATION=100",
 		"REVEILLE_LEASE=15m", "REVEILLE_SWEEP_INTERVAL=10ms", "REVEILLE_MAX_REQUESTS=1000000", "REVEILLE_LOG_LEVEL=warn", "REVEILLE_TABLE=t", "REVEILLE_CONFIG_TABLE=c", "REVEILLE_QUEUE_URL=https://q/1", "REVEILLE_DEAD_LETTER_QUEUE_URL=https://q/2",
 		"REVEILLE_TENANT=t-1", "REVEILLE_TENANT_CLAIM=custom:tenant", "REVEILLE_USER_CLAIM=principalId", "REVEILLE_ISSUER=https://i.example/pool",
 		"REVEILLE_KEYS_URL=https://i.example/keys", "REVEILLE_CLIENTS=a, https://api.example/", "REVEILLE_TOKEN_USE=access",
@@ -49,7 +49,7 @@ func TestReadValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Settings{
-		Addr: ":8080", Page: "on", Models: "off", Data: "memory", Auth: "gateway", Model: "m", Agents: "agents", Triggers: "t.json", Limits: "{}", Catalog: "p.json", Steps: 100,
+		Addr: ":8080", Page: "on", Models: "off", Sent: "on", Data: "memory", Auth: "gateway", Model: "m", Agents: "agents", Triggers: "t.json", Limits: "{}", Catalog: "p.json", Steps: 100,
 		Lease: 15 * time.Minute, Sweep: 10 * time.Millisecond, Requests: 1_000_000, LogLevel: slog.LevelWarn, Table: "t", Config: "c", QueueURL: "https://q/1", DeadLetterURL: "https://q/2",
 		WebhookURL: "https://hooks.example/in?token=abc", EventBus: "arn:aws:events:us-east-1:123456789012:event-bus/runs",
 		StreamURL: "http://s/", Bucket: "payloads-1.x", CacheSize: 268435456, ModelKeySecret: "prod/key", ModelBaseURL: "https://m/v1",
@@ -147,6 +147,9 @@ func TestThePageIsShown(t *testing.T) {
 		if got := (Settings{Models: test.value}).ShowsModels(test.byDefault); got != test.shown {
 			t.Errorf("models, %q with the default %t: %t", test.value, test.byDefault, got)
 		}
+		if got := (Settings{Sent: test.value}).ShowsRequests(test.byDefault); got != test.shown {
+			t.Errorf("requests, %q with the default %t: %t", test.value, test.byDefault, got)
+		}
 	}
 }
 
@@ -188,7 +191,7 @@ func TestEachVariableIsDescribed(t *testing.T) {
 		}
 		seen[v.Name] = true
 	}
-	if len(seen) != 65 {
+	if len(seen) != 66 {
 		t.Errorf("%d variables", len(seen))
 	}
 }

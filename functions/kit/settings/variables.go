@@ -110,6 +110,13 @@ func hostVariables() []variable {
 		},
 		{
 			Variable{
+				Name: "REVEILLE_SHOW_REQUESTS", Allowed: "on, off", Unset: "`on` on the local host, `off` on AWS",
+				Meaning: "The switch for `/v1/runs/{run}/steps/{step}/request`, which shows the owner of a thread the requests that models received: `on` or `off`.",
+			},
+			oneOf(func(s *Settings) *string { return &s.Sent }, "", "on", "off"),
+		},
+		{
+			Variable{
 				Name: "REVEILLE_DATA", Default: ".reveille/reveille.db", Allowed: `a file, or "memory"`,
 				Meaning: "The database file of the local host. With `memory`, the host keeps its data in memory only.",
 			},

@@ -54,6 +54,7 @@ type WebOptions struct {
 	StreamURL    string       // base address of the function that streams; empty: stream addresses are paths
 	Page         bool         // shows the page at /
 	ShowModels   bool         // shows providers, names and prices of models
+	ShowRequests bool         // shows owners of threads the requests that models received
 	MaxRequests  int          // the limit of concurrent requests, for /v1/capabilities; 0: not shown
 	UsageReaders []string     // users who can read the usage of their whole tenant; "*": all users
 	Logger       *slog.Logger // nil: slog.Default()

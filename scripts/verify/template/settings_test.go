@@ -79,6 +79,7 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 			"REVEILLE_PAYLOAD_BUCKET":       "!Ref Payloads",
 			"REVEILLE_QUEUE_URL":            "!Ref Queue",
 			"REVEILLE_SHOW_MODELS":          "!Ref ShowModels",
+			"REVEILLE_SHOW_REQUESTS":        "!Ref ShowRequests",
 			"REVEILLE_STEPS_PER_INVOCATION": "!Ref Steps",
 			"REVEILLE_TABLE":                "!Ref Threads",
 			"REVEILLE_TENANT":               "!Ref Tenant",

@@ -24,7 +24,7 @@ func TestDoorsAreWiredAsTheDocumentsSay(t *testing.T) {
 	}
 	rt := &host.Host{}
 	authenticate := func(*http.Request) (core.Identity, error) { return core.Identity{Tenant: "acme"}, nil }
-	set := read("REVEILLE_PAGE=on", "REVEILLE_SHOW_MODELS=on", "REVEILLE_STREAM_URL=https://stream.example", "REVEILLE_USAGE_READERS=ann")
+	set := read("REVEILLE_PAGE=on", "REVEILLE_SHOW_MODELS=on", "REVEILLE_SHOW_REQUESTS=on", "REVEILLE_STREAM_URL=https://stream.example", "REVEILLE_USAGE_READERS=ann")
 	plain, stream, api := streamed(read(), rt, authenticate), streamed(set, rt, authenticate), buffered(set, rt, authenticate)
 	for _, row := range []struct {
 		promise string
@@ -34,6 +34,9 @@ func TestDoorsAreWiredAsTheDocumentsSay(t *testing.T) {
 		{"REVEILLE_PAGE=on shows it", stream.Page},
 		{"no models on AWS by themselves", !plain.ShowModels},
 		{"REVEILLE_SHOW_MODELS=on shows them", stream.ShowModels},
+		{"no requests on AWS by themselves", !plain.ShowRequests},
+		{"REVEILLE_SHOW_REQUESTS=on shows them, at the streaming door", stream.ShowRequests},
+		{"REVEILLE_SHOW_REQUESTS=on shows them, at the other", api.ShowRequests},
 		{"the door that cannot stream has no page", !api.Page},
 		{"the streaming door streams", !stream.Buffered},
 		{"the other one does not, and says where it is streamed", api.Buffered && api.StreamURL == "https://stream.example"},
