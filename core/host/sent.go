@@ -49,6 +49,8 @@ func (r *Host) Request(ctx context.Context, id core.Identity, run core.ID, step 
 	if err != nil {
 		return nil, err
 	}
+	// Readers of a thread see its messages. The request has more: the agent's instructions,
+	// and what plugins know.
 	if head.Owner != id.User && !trusted {
 		return nil, core.Errorf(core.CodeDenied, "only its owner reads the requests of thread %s", key.Thread)
 	}
@@ -60,16 +62,18 @@ func (r *Host) Request(ctx context.Context, id core.Identity, run core.ID, step 
 	if err != nil {
 		return nil, err
 	}
+	// The estimates are those of the window that chose the messages, part by part: their sum
+	// may differ from its estimate by a rounding, and by the tool that reads results.
 	w := made.Window
 	return &SentRequest{
-		Run: run, Step: step, Provider: made.Provider, Request: made.Request, Hash: made.Hash,
+		Run: run, Step: step, Provider: made.Provider, Request: made.Sent, Hash: made.Hash,
 		Window: SentWindow{
 			Limit: made.Limit, Estimate: w.Estimate, Tokens: w.Tokens, Omitted: made.Omitted, OmittedTokens: made.OmittedTokens,
 			Shortened: made.Shortened, Summary: w.Summary != 0,
 		},
-		System:   window.Reckon(&model.Request{System: made.System}, made.PerByte),
-		Tools:    window.Reckon(&model.Request{Tools: made.Tools, ResponseFormat: made.ResponseFormat}, made.PerByte),
-		Messages: window.ReckonAll(made.Messages, made.PerByte),
+		System:   window.Reckon(&model.Request{System: made.Sent.System}, made.PerByte),
+		Tools:    window.Reckon(&model.Request{Tools: made.Sent.Tools, ResponseFormat: made.Sent.ResponseFormat}, made.PerByte),
+		Messages: window.ReckonAll(made.Sent.Messages, made.PerByte),
 	}, nil
 }
 
@@ -79,6 +83,7 @@ func (r *reader) turnOf(ctx context.Context, key core.ThreadKey, head thread.Hea
 	if run.FirstSeq == 0 || run.FirstSeq > head.Seq {
 		return threadlog.Entry{}, missing
 	}
+	// A run's records are consecutive, from its first on, and its steps follow each other.
 	for e, err := range threadlog.Entries(ctx, r.store, r.records, key, run.FirstSeq, head.Seq) {
 		switch {
 		case err != nil:

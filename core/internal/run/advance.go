@@ -94,6 +94,19 @@ func (m *machine) addTurn(turn *core.Message) {
 	m.draft.addTurn(entry, m.base.judged(m.holder.s.stops))
 }
 
+// noteSent adds the request to the entry of the turn that answers it.
+func (m *machine) noteSent(entry *thread.Entry) {
+	request, origin := m.unsaid.Request()
+	prompt := m.prompt.stable(request)
+	known := m.draft.past.Sent
+	if known == nil || !known.Same(&prompt) {
+		known = m.holder.s.prompts.Find(m.base.agent.Spec.ID, prompt)
+	}
+	if err := m.draft.addSent(entry, m.holder.records, known, m.prompt.rest(request, origin)); err != nil {
+		m.draft.prompts, entry.Prompt, entry.Sent = nil, "", &thread.Sent{Missing: thread.SentNotEncoded}
+	}
+}
+
 // startRun is what comes once for a run, in its first step.
 func (m *machine) startRun(ctx context.Context) error {
 	m.holder.events.Start(&m.base.record.Run, m.holder.Key.Thread)

@@ -100,7 +100,7 @@ func (g *receivedRequests) check(tb testing.TB, w *world) {
 				tb.Errorf("the request of the turn at %d: %v", e.Seq, err)
 				continue
 			}
-			g.compare(tb, e, made.Request)
+			g.compare(tb, e, made.Sent)
 		}
 	}
 }

@@ -29,7 +29,7 @@ type Reader struct {
 
 // Request is the request of a turn, as the adapter of its model received it.
 type Request struct {
-	model.Request
+	Sent     model.Request
 	Provider string
 	Hash     string      // of the prompt's record
 	Window   core.Window // of the turn
@@ -55,21 +55,21 @@ func (r Reader) Read(ctx context.Context, key core.ThreadKey, turn threadlog.Ent
 	}
 	m := turn.Message
 	made := &Request{Provider: m.Provider, Hash: turn.Prompt, Window: *turn.Window, Limit: prompt.Limit, PerByte: prompt.PerByte}
-	made.Request = model.Request{
+	made.Sent = model.Request{
 		Step: m.Step, Model: m.Model, Origin: strings.TrimPrefix(m.Provider+"/"+m.Model, "/"),
 		MaxTokens: rest.MaxTokens, Temperature: rest.Temperature, TopP: rest.TopP, ReasoningEffort: model.Effort(rest.Effort),
 		ToolChoice: model.ToolChoice{Mode: model.ToolMode(rest.ToolMode), Name: rest.ToolName},
 	}
 	if rest.Origin != "" {
-		made.Origin = rest.Origin
+		made.Sent.Origin = rest.Origin
 	}
-	apply(&made.Request, &prompt)
+	apply(&made.Sent, &prompt)
 	conversation, err := r.conversation(ctx, key, &turn, rest.Reads, made)
 	if err != nil {
 		return nil, err
 	}
 	given := slices.Concat(ofRun(prompt.Context, turn.Run), conversation, ofRun(rest.After, turn.Run))
-	made.Messages, err = transformed(given, rest.Parts)
+	made.Sent.Messages, err = transformed(given, rest.Parts)
 	return made, err
 }
 

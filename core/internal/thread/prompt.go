@@ -83,8 +83,8 @@ const (
 const (
 	// MaxSent bounds each record that a request adds, in bytes.
 	MaxSent = 256 << 10
-	// MaxSentInline bounds a Sent in the record of its turn, in bytes; a larger one has a
-	// record of its own.
+	// MaxSentInline bounds a Sent in the record of its turn, in bytes; a larger one has its
+	// own record.
 	MaxSentInline = 2 << 10
 )
 

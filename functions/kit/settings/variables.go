@@ -59,6 +59,7 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"Local host", hostVariables()},
+		{"Local host", shownVariables()},
 		{"Authentication", identityVariables()},
 		{"Authentication", tokenVariables()},
 		{"Models", modelVariables()},
@@ -70,7 +71,7 @@ func groups() []group {
 	}
 }
 
-// hostVariables are for the local host. Functions on AWS also read the origins and the page.
+// hostVariables are for the local host. Functions on AWS also read the origins.
 func hostVariables() []variable {
 	return []variable{
 		{
@@ -93,27 +94,6 @@ func hostVariables() []variable {
 				Meaning: "The origins of other sites whose pages may send requests, such as `https://app.example`.",
 			},
 			list(func(s *Settings) *[]string { return &s.Origins }, origin),
-		},
-		{
-			Variable{
-				Name: "REVEILLE_PAGE", Allowed: "on, off", Unset: "`on` on the local host, `off` on AWS",
-				Meaning: "The switch for the page at `/`: `on` or `off`.",
-			},
-			oneOf(func(s *Settings) *string { return &s.Page }, "", "on", "off"),
-		},
-		{
-			Variable{
-				Name: "REVEILLE_SHOW_MODELS", Allowed: "on, off", Unset: "`on` on the local host, `off` on AWS",
-				Meaning: "The switch for the providers, names and prices of models in `/v1/agents` and `/v1/capabilities`: `on` or `off`.",
-			},
-			oneOf(func(s *Settings) *string { return &s.Models }, "", "on", "off"),
-		},
-		{
-			Variable{
-				Name: "REVEILLE_SHOW_REQUESTS", Allowed: "on, off", Unset: "`on` on the local host, `off` on AWS",
-				Meaning: "The switch for `/v1/runs/{run}/steps/{step}/request`, which shows the owner of a thread the requests that models received: `on` or `off`.",
-			},
-			oneOf(func(s *Settings) *string { return &s.Sent }, "", "on", "off"),
 		},
 		{
 			Variable{
@@ -142,6 +122,33 @@ func hostVariables() []variable {
 				Meaning: "The maximum number of open requests of the local host, including streams. A further request gets status 503 with `Retry-After`.",
 			},
 			number(func(s *Settings) *int { return &s.Requests }, 1_000_000),
+		},
+	}
+}
+
+// shownVariables are switches of what the host shows, for functions on AWS too.
+func shownVariables() []variable {
+	return []variable{
+		{
+			Variable{
+				Name: "REVEILLE_PAGE", Allowed: "on, off", Unset: "`on` on the local host, `off` on AWS",
+				Meaning: "The switch for the page at `/`: `on` or `off`.",
+			},
+			oneOf(func(s *Settings) *string { return &s.Page }, "", "on", "off"),
+		},
+		{
+			Variable{
+				Name: "REVEILLE_SHOW_MODELS", Allowed: "on, off", Unset: "`on` on the local host, `off` on AWS",
+				Meaning: "The switch for the providers, names and prices of models in `/v1/agents` and `/v1/capabilities`: `on` or `off`.",
+			},
+			oneOf(func(s *Settings) *string { return &s.Models }, "", "on", "off"),
+		},
+		{
+			Variable{
+				Name: "REVEILLE_SHOW_REQUESTS", Allowed: "on, off", Unset: "`on` on the local host, `off` on AWS",
+				Meaning: "The switch for `/v1/runs/{run}/steps/{step}/request`, which shows the owner of a thread the requests that models received: `on` or `off`.",
+			},
+			oneOf(func(s *Settings) *string { return &s.Sent }, "", "on", "off"),
 		},
 	}
 }

@@ -157,6 +157,7 @@ var order = []string{
 	"core/account",
 	"core/internal/accounting",
 	"core/internal/window",
+	"core/internal/sent",
 	"core/internal/run",
 	"core/mailbox",
 	"core/plugins",
