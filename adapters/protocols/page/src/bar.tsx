@@ -1,11 +1,12 @@
 // The bar below the chat: how its run stands, and what it has taken.
 import { useEffect } from 'preact/hooks';
 import { figuresOf } from './figures';
-import { follow, recordOf } from './follow';
+import { recordOf } from './follow';
 import { duration, money, took } from './format';
 import { Icon, Status } from './icons';
 import { Copy } from './json';
 import { agents, detail } from './lists';
+import { useNow } from './now';
 import type { RunRecord } from './record';
 import { readRun } from './stored';
 
@@ -18,26 +19,24 @@ export function RunBar({ run }: { run: string }) {
   useEffect(() => {
     if (record) void readRun(record); // what no event tells, such as its cost
   }, [record, complete, said]);
-  useEffect(() => {
-    if (record) void follow(record);
-  }, [record]);
+  const now = useNow(!!record && record.status === 'running' && !complete);
   if (!record || (!record.events.length && !record.run.value)) return <div class="run-bar" role="group" aria-label="Run in short"><span class="meta">No run</span></div>;
-  const f = figuresOf(record, Date.now());
+  const f = figuresOf(record, now);
   const ended = f.ended > 0;
   const agent = record.agent || record.run.value?.agent_id || '';
   return (
     <div class="run-bar" role="group" aria-label="Run in short">
       <Status name={f.state} />
       <Steps now={f.steps} ended={ended} agent={agent} />
-      <span>{(f.usage.input ?? 0).toLocaleString()} in{f.usage.cache_read ? <span class="meta"> ({f.usage.cache_read.toLocaleString()} cached)</span> : null}</span>
+      <span>{(f.usage.input ?? 0).toLocaleString()} in{f.usage.cache_read ? <span class="meta wide-only"> ({f.usage.cache_read.toLocaleString()} cached)</span> : null}</span>
       <span>{(f.usage.output ?? 0).toLocaleString()} out</span>
       {typeof f.cost === 'number' && <span>{money(f.cost)}</span>}
       <WindowShare record={record} agent={agent} />
       {f.began > 0 && <span>{took(f.worked)}</span>}
-      {f.waited >= 1000 && <span class="meta">and {duration(f.waited)} of waiting</span>}
+      {f.waited >= 1000 && <span class="meta wide-only">and {duration(f.waited)} of waiting</span>}
       <span class="grow" />
       <a class="bar-link" href={`#/runs/${run}`}><Icon name="list" /> Run</a>
-      <Copy text={location.href} label="Copy a link to this view"><Icon name="link" /> Link</Copy>
+      <span class="wide-only"><Copy text={location.href} label="Copy a link to this view"><Icon name="link" /> Link</Copy></span>
     </div>
   );
 }
@@ -45,8 +44,8 @@ export function RunBar({ run }: { run: string }) {
 function Steps({ now, ended, agent }: { now: number; ended: boolean; agent: string }) {
   const spec = agent && !ended ? detail(agent).value : undefined;
   const most = spec && 'max_rounds' in spec ? spec.max_rounds : undefined;
-  if (ended) return <span>{now} {now === 1 ? 'step' : 'steps'}</span>;
-  return <span>step {now}{most ? ` of ${most}` : ''}</span>;
+  if (ended) return <span class="wide-only">{now} {now === 1 ? 'step' : 'steps'}</span>;
+  return <span class="wide-only">step {now}{most ? ` of ${most}` : ''}</span>;
 }
 
 // WindowShare is the part of the window that the last request of the model took.
@@ -58,7 +57,7 @@ function WindowShare({ record, agent }: { record: RunRecord; agent: string }) {
   const part = Math.min(1, (last.input ?? 0) / whole);
   const percent = part > 0 && part < 0.01 ? '< 1' : `${Math.round(part * 100)}`;
   return (
-    <span class="bar-window">
+    <span class="bar-window wide-only">
       <span class="meter" aria-hidden="true"><span style={{ width: `${part * 100}%` }} /></span> window {percent} %
     </span>
   );

@@ -1,12 +1,13 @@
 // The calls of tools in the chat: one as a line that opens, several of a step as a group on
 // one scale of time.
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { Child, childOf } from './child';
 import { duration, moment } from './format';
 import { Shown, coded } from './hidden';
 import { Icon, Mark, type IconName } from './icons';
 import { JSONView, oneLine } from './json';
 import type { Progress, RunRecord, ShownCall, Turn } from './record';
+import { useNow } from './now';
 import { route, select } from './route';
 import { recordOf } from './follow';
 import { TicketCard, ofTicket } from './ticket';
@@ -42,17 +43,6 @@ export function Calls({ turn, record, onDecided }: Properties) {
   );
 }
 
-// useNow is the time, which goes on while something runs.
-function useNow(runs: boolean): number {
-  const [now, setNow] = useState(Date.now);
-  useEffect(() => {
-    if (!runs) return;
-    const timer = setInterval(() => setNow(Date.now()), 250);
-    return () => clearInterval(timer);
-  }, [runs]);
-  return runs ? Math.max(now, Date.now()) : now;
-}
-
 // When a call ran, in unix milliseconds; 0: not known.
 interface Times {
   from: number;
@@ -66,8 +56,8 @@ function timesOf(c: ShownCall, s: StepCall | undefined, now: number): Times {
   const to = c.ended || s?.ended_at || (works(c) ? now : 0);
   const asked = c.asked || s?.asked_at || 0;
   const measured = c.took || s?.duration_ms || 0;
-  const began = s?.began_at || (c.ended ? c.ended : c.resumed || c.ready); // below a millisecond there is no duration
-  const from = childOf(c, s) && asked ? asked : measured && to ? to - measured : began || to;
+  const began = s?.began_at || (c.ended && c.ready ? c.ended : c.resumed || c.ready); // below a millisecond there is no duration
+  const from = childOf(c, s) && asked ? asked : measured && to ? to - measured : began;
   const known = to > 0 && from > 0 && (asked > 0 || !childOf(c, s)); // a child works while its call waits
   return { from: known ? from : 0, to, asked, answered: s?.answered_at || (asked && c.resumed) || 0, took: known ? to - from : -1 };
 }
@@ -263,7 +253,7 @@ function ProgressBar({ progress: p, running }: { progress: Progress; running: nu
   return (
     <span class="progress">
       <span class="progress-text" dir="auto"><Shown text={p.message ?? (p.total ? `${p.loaded} of ${p.total}` : `${p.loaded}`)} /></span>
-      <span class="meta">{left > 0 && `about ${duration(left < 10_000 ? Math.ceil(left / 1000) * 1000 : left)} left`}</span>
+      <span class="meta">{left > 0 && `about ${left < 60_000 ? `${Math.ceil(left / 1000)} s` : duration(left)} left`}</span>
       <strong>{part !== undefined && `${Math.round(part * 100)} %`}</strong>
       {part !== undefined && <span class="progress-bar" aria-hidden="true"><span style={{ width: `${part * 100}%` }} /></span>}
     </span>

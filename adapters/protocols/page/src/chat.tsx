@@ -18,6 +18,7 @@ import type { Block, Message } from './types';
 export function Chat({ conversation, agent }: { conversation: Conversation; agent: string }) {
   const log = useRef<HTMLDivElement>(null);
   const bottom = useRef(true); // whether the reader stands at the very end
+  const top = useRef(0);
   const [below, setBelow] = useState(false);
   const items = conversation.items.value;
   const jump = () => {
@@ -26,20 +27,24 @@ export function Chat({ conversation, agent }: { conversation: Conversation; agen
     log.current?.scrollTo({ top: log.current.scrollHeight });
   };
   useLayoutEffect(() => {
+    if (!items.length) return;
     if (bottom.current) log.current?.scrollTo({ top: log.current.scrollHeight });
     else setBelow(true);
   }, [items]);
   const column = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     // What comes later than the items, such as how the run ended, moves the end too.
-    const grown = new ResizeObserver(() => bottom.current && log.current?.scrollTo({ top: log.current.scrollHeight }));
+    const grown = new ResizeObserver(() => bottom.current && conversation.items.value.length && log.current?.scrollTo({ top: log.current.scrollHeight }));
     grown.observe(column.current!);
     return () => grown.disconnect();
   }, []);
   const scrolled = () => {
     const e = log.current;
     if (!e) return; // the event came after the view has gone
-    bottom.current = e.scrollHeight - e.scrollTop - e.clientHeight < 8;
+    // What has grown since is no move: only who scrolls up leaves the end.
+    if (e.scrollHeight - e.scrollTop - e.clientHeight < 8) bottom.current = true;
+    else if (e.scrollTop < top.current) bottom.current = false;
+    top.current = e.scrollTop;
     if (bottom.current) setBelow(false);
     if (e.scrollTop < 200 && conversation.older.value) void older();
   };

@@ -51,8 +51,11 @@ export function Child({ run, asked, over }: { run: string; asked: string; over: 
     <div class="nest">
       {info ? (
         <p class="meta">
-          <Status name={outcome(info.status, info.termination)} /> Agent <bdi><Shown text={info.agent_id} /></bdi>, {count(info.steps, 'step')},{' '}
-          {count((info.usage?.input ?? 0) + (info.usage?.output ?? 0), 'token')}{typeof info.cost_usd === 'number' && `, ${money(info.cost_usd)}`}
+          <Status name={outcome(info.status, info.termination)} />
+          <span>
+            Agent <bdi><Shown text={info.agent_id} /></bdi>, {count(info.steps, 'step')},{' '}
+            {count((info.usage?.input ?? 0) + (info.usage?.output ?? 0), 'token')}{typeof info.cost_usd === 'number' && `, ${money(info.cost_usd)}`}
+          </span>
         </p>
       ) : (
         <p class="meta">{problem === undefined ? 'Reading the child run…' : hidden(problem)}</p>

@@ -49,7 +49,7 @@ export function FirstScreen({ agent, send }: Properties) {
         <h2>Try it</h2>
         {demo ? <Cards say={say} together={more && 'execution_mode' in more && more.execution_mode?.startsWith('parallel')} /> : <Starters tools={tools} agent={spec.id} scripted={scripted(spec)} />}
       </section>
-      {local && <Next />}
+      {local && <Next scripted={scripted(spec)} />}
     </div>
   );
 }
@@ -109,7 +109,7 @@ function Cards({ say, together }: { say: (text: string) => void; together?: bool
         The run sleeps until you say yes: minutes or weeks.
       </Try>
       <Try title="Answer a question" text="ask: which colour?" say={say} sketch={<><rect class="m" x="2%" y="6" width="24%" /><line class="hatch" x1="27%" x2="66%" y1="20" y2="20" /><rect class="m" x="67%" y="26" width="30%" /></>}>
-        The agent asks you, and the run waits for the answer.
+        The agent asks you; the field below becomes the answer.
       </Try>
       <Try title="A failure, run again" text="fail" say={say} sketch={<><rect class="m" x="2%" y="6" width="22%" /><rect class="x" x="25%" y="16" width="22%" /><rect class="m" x="52%" y="26" width="40%" /></>}>
         The stored steps stay. Only the failed step runs again.
@@ -221,17 +221,17 @@ export const tool = `type order struct {
 	Number string \`json:"number"\`
 }
 parts.Tools = append(parts.Tools, reveille.NewTool(
-	reveille.ToolSpec{Name: "find_order", Description: "Looks up an order.", ReadOnly: true},
+	reveille.ToolSpec{Name: "find_order", Description: "Looks up an order."},
 	func(_ context.Context, _ reveille.Call, o order) (string, error) {
 		return "Order " + o.Number + " is on its way.", nil // your code
 	}))
 `;
 
-function Next() {
+function Next({ scripted }: { scripted: boolean }) {
   return (
     <section class="next" id="next" tabIndex={-1} aria-label="Next">
       <h2>Next: edit functions/app/app.go</h2>
-      <p>Write this before <code>return parts, nil</code>, import <code>context</code>, and save. With <code>make dev</code> the host takes the new code by itself. Then send <code>{'call: find_order {"number":"7"}'}</code>.</p>
+      <p>Write this before <code>return parts, nil</code>, import <code>context</code>, and save. With <code>make dev</code> the host takes the new code by itself. Then send <code>{scripted ? 'call: find_order {"number":"7"}' : 'Where is order 7?'}</code>.</p>
       <Code text={tool} language="go" title="functions/app/app.go" />
     </section>
   );

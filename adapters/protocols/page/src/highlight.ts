@@ -63,7 +63,7 @@ export function highlight(text: string, language: string, state = ''): [Piece[],
   const l = Object.hasOwn(languages, language) ? languages[language] : undefined;
   if (!l) return [[{ kind: '', text }], ''];
   const pieces: Piece[] = [];
-  const add = (kind: Kind, text: string) => text && pieces.push({ kind, text });
+  const add = (kind: Kind, text: string) => push(pieces, kind, text);
   let at = 0;
   if (state) {
     at = after(text, 0, state.slice(1), state[0] === '\\');
@@ -115,14 +115,19 @@ function closed(text: string, at: number, state: string): boolean {
   return slashes % 2 === 0;
 }
 
+// push adds a text to the last piece, if that is of its kind.
+function push(pieces: Piece[], kind: Kind, text: string): void {
+  const last = pieces.at(-1);
+  if (last?.kind === kind) last.text += text;
+  else if (text) pieces.push({ kind, text });
+}
+
 // changes are the lines of a diff by what they do.
 function changes(text: string): Piece[] {
   const pieces: Piece[] = [];
   for (const line of text.match(/[^\n]*\n|[^\n]+$/g) ?? []) {
     const kind: Kind = /^(\+\+\+|---|diff |index )/.test(line) ? 'note' : line[0] === '+' ? 'in' : line[0] === '-' ? 'out' : line.startsWith('@@') ? 'key' : '';
-    const last = pieces.at(-1);
-    if (last?.kind === kind) last.text += line;
-    else pieces.push({ kind, text: line });
+    push(pieces, kind, line);
   }
   return pieces;
 }

@@ -86,7 +86,8 @@ function ThreadView({ conversation }: { conversation: Conversation }) {
   const run = given || active?.id || conversation.messages.value.findLast((m) => m.run_id)?.run_id || '';
   const agent = agentOf(conversation, wanted);
   const name = coded(threadName(conversation), true);
-  const shown = tight.value ? open.value === 'details' : showDetails.value;
+  const begun = !!thread || !!run; // before, there is no run to look at
+  const shown = begun && (tight.value ? open.value === 'details' : showDetails.value);
   useEffect(() => {
     if (run) void follow(recordOf(run)); // the bar shows it also where no pane does
   }, [run]);
@@ -98,13 +99,13 @@ function ThreadView({ conversation }: { conversation: Conversation }) {
       <main class="main" data-pane="main" tabIndex={-1}>
         <Head title={name} hint={thread} state={active && !active.complete && <Status name={active.status} />}>
           {(!narrow.value || !thread) && <AgentPicker conversation={conversation} agent={agent} />}
-          <button type="button" class="icon-button" aria-label="Run details" aria-pressed={shown} onClick={toggleDetails}><Icon name="panel" /></button>
+          {begun && <button type="button" class="icon-button" aria-label="Run details" aria-pressed={shown} onClick={toggleDetails}><Icon name="panel" /></button>}
           <button type="button" class="icon-button wide-only" aria-label="Keys" onClick={() => (overlay.value = 'help')}><Icon name="help" /></button>
         </Head>
         <Chat key={conversation.id} conversation={conversation} agent={agent} />
-        <RunBar run={run} />
+        {begun && <RunBar run={run} />}
       </main>
-      {(tight.value || shown) && (
+      {begun && (tight.value || shown) && (
         <aside class="side" id="details" popover="auto" aria-label="Run" data-pane="side" onToggle={toggled('details')} onBeforeToggle={toggled('details')}>
           {shown && (
             <>

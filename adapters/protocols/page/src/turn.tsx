@@ -68,7 +68,7 @@ const reason = (kind: string) => kind.replaceAll('_', ' ');
 
 // Attempts says which calls of the model failed before the turn, of a step that was stored.
 function Attempts({ step }: { step?: StoredStep }) {
-  const failed: Attempt[] = (step?.attempts ?? []).filter((a) => a.reason);
+  const failed: Attempt[] = (step?.attempts ?? []).filter((a) => a.reason && a.reason !== 'cancelled'); // who stopped it knows
   if (!failed.length) return step?.retries ? <p class="meta">The model failed {step.retries === 1 ? 'once' : `${step.retries} times`} before this answer.</p> : null;
   return (
     <>

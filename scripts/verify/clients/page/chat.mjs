@@ -104,6 +104,42 @@ export const chat = (on) => ({
     await call.locator('.nest').getByText('Allowed, up to 80.00.').waitFor();
     assert.match(await call.getByRole('link', { name: 'Open run' }).getAttribute('href'), /^#\/runs\/[0-9a-f-]+$/);
   }),
+  'what a person decided is said in the line': on(async (page) => {
+    await say(page, 'approve: ship it');
+    const ticket = log(page).getByRole('group', { name: 'Waiting: danger' });
+    await ticket.getByRole('button', { name: 'Approve' }).click();
+    await log(page).getByText('Done: ship it').waitFor();
+    await page.route(/\/steps\?/, async (route) => {
+      const response = await route.fetch();
+      const body = await response.json();
+      const [step] = body.steps;
+      const ended = step.calls[0].ended_at;
+      Object.assign(step.calls[0], { asked_at: ended - 65_000, answered_at: ended - 5000, action: 'resume', edited: { text: 'ship that' }, reason: 'it is ready' });
+      step.attempts = [{ began_at: ended - 90_000, ended_at: ended - 88_000, model: 'large', reason: 'overloaded', wait_ms: 4000 }, { began_at: ended - 84_000, model: 'large' }];
+      step.takeovers = [{ lost_at: ended - 80_900, began_at: ended - 80_000 }];
+      await route.fulfill({ response, json: body });
+    });
+    await page.reload();
+    const call = card(page, 'danger');
+    await call.getByText('approved with 1 change', { exact: true }).waitFor();
+    await log(page).getByText('Attempt 1 of large failed (overloaded) after 2.00 s; the next one waited 4.00 s.').waitFor();
+    await log(page).getByText('The host ended in this step. Another took over after 900 ms.').waitFor();
+    await call.locator('summary').click();
+    assert.match(await call.locator('.decided').innerText(), /^Approved at .* after 1 min 0 s: .*it is ready[^]*text: the model said ship it, it ran with ship that$/);
+  }),
+  'the end of a long answer stays in sight': on(async (page) => {
+    await say(page, 'slow: 300');
+    const end = () => log(page).evaluate((e) => e.scrollHeight - e.scrollTop - e.clientHeight);
+    await page.setViewportSize({ width: 800, height: 320 });
+    await page.waitForFunction(() => document.querySelector('[role=log]').scrollHeight > document.querySelector('[role=log]').clientHeight + 60);
+    assert.ok((await end()) < 8, 'it scrolls along');
+    await log(page).evaluate((e) => e.scrollTo(0, 0));
+    await page.getByRole('button', { name: 'New below' }).waitFor();
+    assert.ok((await end()) > 8, 'who has scrolled up stays there');
+    await page.getByRole('button', { name: 'New below' }).click();
+    await page.waitForFunction(() => { const e = document.querySelector('[role=log]'); return e.scrollHeight - e.scrollTop - e.clientHeight < 8; });
+    await page.keyboard.press('Control+.');
+  }),
   'a failure keeps what is stored': on(async (page) => {
     await say(page, 'fail');
     const alert = page.getByRole('alert');

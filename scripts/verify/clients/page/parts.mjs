@@ -1,7 +1,8 @@
-// The parts of the page that compute. Argument: the folder with patch.js, scale.js and characters.js.
+// The parts of the page that compute. Argument: the folder with their bundles.
 import assert from 'node:assert/strict';
 import { pathToFileURL } from 'node:url';
 import { report } from './browser.mjs';
+import { written } from './texts.mjs';
 
 const folder = process.argv[2];
 const { apply, lines } = await import(pathToFileURL(`${folder}/patch.js`));
@@ -70,6 +71,7 @@ const texts = [
 const diff = (a, b) => lines(a, b).map((l) => l.sign + l.text);
 
 await report({
+  ...(await written(folder)),
   'patches are applied': async () => {
     for (const [before, patch, after] of patches) {
       const kept = structuredClone(before);
