@@ -30,8 +30,7 @@ export const chat = (on) => ({
   'the large card starts a long answer': on(async (page) => {
     await page.getByRole('button', { name: 'slow: 60', exact: true }).click();
     await log(page).getByText('w3', { exact: false }).waitFor();
-    await page.getByRole('button', { name: 'Stop the run' }).click();
-    await log(page).getByText('cancelled').waitFor();
+    await log(page).getByText('w58 w59 w60', { exact: false }).waitFor();
   }),
   'another agent shows its own tools': on(async (page) => {
     const tools = async (scripted) => {
@@ -125,7 +124,7 @@ export const chat = (on) => ({
     await log(page).getByText('Attempt 1 of large failed (overloaded) after 2.00 s; the next one waited 4.00 s.').waitFor();
     await log(page).getByText('The host ended in this step. Another took over after 900 ms.').waitFor();
     await call.locator('summary').click();
-    assert.match(await call.locator('.decided').innerText(), /^Approved at .* after 1 min 0 s: .*it is ready[^]*text: the model said ship it, it ran with ship that$/);
+    assert.match(await call.locator('.decided').innerText(), /^Approved at .* after 1 min: .*it is ready[^]*text: the model said ship it, it ran with ship that$/);
   }),
   'the end of a long answer stays in sight': on(async (page) => {
     await say(page, 'slow: 300');
@@ -139,7 +138,7 @@ export const chat = (on) => ({
     await page.getByRole('button', { name: 'New below' }).click();
     await page.waitForFunction(() => { const e = document.querySelector('[role=log]'); return e.scrollHeight - e.scrollTop - e.clientHeight < 8; });
     await page.keyboard.press('Control+.');
-  }),
+  }, {}, /status of 404/), // it may have ended
   'a failure keeps what is stored': on(async (page) => {
     await say(page, 'fail');
     const alert = page.getByRole('alert');
@@ -152,8 +151,8 @@ export const chat = (on) => ({
     await log(page).locator('.end').getByText('scripted model failure').waitFor(); // it is said where it was
   }),
   'what is queued can be said now': on(async (page) => {
-    await say(page, 'slow: 300');
-    await log(page).getByText('w3', { exact: false }).waitFor();
+    await desk(page, 'scan for long');
+    await card(page, 'scan').getByText('parcel 15 of 24', { exact: true }).waitFor();
     await say(page, 'echo: soon');
     const row = log(page).locator('.row').filter({ hasText: 'echo: soon' });
     await row.getByText('queued: next after this run').waitFor();
