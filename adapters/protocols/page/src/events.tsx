@@ -4,7 +4,7 @@ import { count, took } from './format';
 import { Icon } from './icons';
 import { JSONView, download, oneLine } from './json';
 import type { RunRecord } from './record';
-import { route, select } from './route';
+import { route } from './route';
 import type { RunEvent } from './types';
 import { useWindow } from './windowed';
 
@@ -63,7 +63,7 @@ export function EventsView({ record }: { record: RunRecord }) {
         {above > 0 && <li aria-hidden="true" style={{ height: `${above}px` }} />}
         {lines.slice(from, to).map((l) => (
           <li key={l.number}>
-            <button type="button" class="ev" aria-expanded={open === l.number} onClick={() => (setOpen(open === l.number ? undefined : l.number), l.event.step && ofStep && step && select({ step: l.event.step }))}>
+            <button type="button" class="ev" aria-expanded={open === l.number} onClick={() => setOpen(open === l.number ? undefined : l.number)}>
               <span class="number">{l.number}</span>
               <span class="number">{since(record, l)}</span>
               <code>{l.event.event_type}</code>

@@ -14,6 +14,7 @@ export interface Figures {
   worked: number; // milliseconds
   waited: number; // for people and clients
   steps: number;
+  cut: boolean; // a step was cut short by the end, and does not count
   calls: number;
   usage: Usage;
   cost?: number | null; // dollars; null: a price is not known
@@ -36,7 +37,7 @@ export function figuresOf(r: RunRecord, now: number, steps: TimedStep[] = timedO
   const calls = steps.reduce((n, s) => n + s.calls.length, 0);
   return {
     state: outcome(status, termination), termination, began, ended, waited, worked: (done ? run.worked_ms : undefined) ?? Math.max(0, whole - waited - idle),
-    steps: done ? run.steps : Math.max(steps.length, run?.steps ?? 0), calls: (done ? run.calls : undefined) ?? Math.max(calls, run?.calls ?? 0),
+    cut: !!termination && steps.some((s) => s.cut), steps: done ? run.steps : Math.max(steps.length, run?.steps ?? 0), calls: (done ? run.calls : undefined) ?? Math.max(calls, run?.calls ?? 0),
     usage: (done || !r.events.length ? run?.usage : undefined) ?? r.usage, cost: run?.cost_usd, takeovers: run?.takeovers ?? steps.flatMap((s) => s.breaks.filter((b) => b.moved)).length,
   };
 }

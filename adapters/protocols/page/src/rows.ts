@@ -4,7 +4,7 @@ import { duration } from './format';
 import type { RunRecord } from './record';
 import { figuresOf } from './figures';
 import { Scale, type Span } from './scale';
-import { type TimedCall, type TimedStep, timedOf, union, waitsOf, within } from './timed';
+import { type TimedCall, type TimedStep, isFailure, timedOf, union, waitsOf, within } from './timed';
 
 // Piece is a part of a bar. What it is of says how it looks.
 export interface Piece {
@@ -131,6 +131,7 @@ function stepRows(r: RunRecord, steps: TimedStep[], i: number, state: string, no
 
 // outcomeOf is the state of a step.
 function outcomeOf(s: TimedStep, run: string): string {
+  if (s.cut && run !== 'running' && run !== 'created') return run;
   if (s.failed) return 'failed';
   if (s.ended) return 'done';
   return run === 'created' ? 'running' : run;
@@ -150,7 +151,7 @@ function modelRow(r: RunRecord, s: TimedStep, over: string, last: number, level:
   attempts.forEach((a, i) => {
     const from = a.began_at || began;
     const to = Math.max(from, a.ended_at ?? end);
-    if (a.reason) return void pieces.push({ of: 'failed', from, to });
+    if (isFailure(a)) return void pieces.push({ of: 'failed', from, to });
     if (i < attempts.length - 1) return;
     const first = a.first_at || s.first;
     if (first > from && first < to) pieces.push({ of: 'asked', from, to: first }, { of: 'said', from: first, to });
@@ -161,11 +162,11 @@ function modelRow(r: RunRecord, s: TimedStep, over: string, last: number, level:
   const from = Math.min(...pieces.map((p) => p.from));
   const to = Math.max(...pieces.map((p) => p.to));
   const call = prefix ? `${prefix}~${s.step}~model` : 'model';
-  const done = s.said > 0 && !s.failed;
+  const done = s.said > 0 && !s.failed && !s.cut;
   return {
     ...plain, key: `${prefix} ${s.step} model`, level, kind: 'model', name: s.model || 'model', state: s.failed ? 'failed' : done ? 'done' : over, tries: attempts.length + s.more,
     resumed: s.breaks.some((b) => b.moved), record: r, step: s.step, call, pieces, cuts: s.breaks.filter((b) => b.moved).map((b) => b.lost), from, to, took: Math.max(0, to - from),
-    failed: !!s.failed || s.attempts.some((a) => a.reason) || (!done && bad.includes(over)),
+    failed: !!s.failed || s.attempts.some(isFailure) || (!done && bad.includes(over)),
   };
 }
 

@@ -100,7 +100,7 @@ function RunHead({ record }: { record: RunRecord }) {
         <p class="facts-line">
           <span><Icon name="agent" />{record.agent || 'run'}</span>
           <span>{took(f.worked)}{f.waited > 0 && <span class="meta"> and {took(f.waited)} of waiting</span>}</span>
-          <span class="hide-narrow">{count(f.steps, 'step')}, {count(f.calls, 'call')}</span>
+          <span class="hide-narrow">{count(f.steps, 'step')}, {count(f.calls, 'call')}{f.cut && ', 1 step cut short'}</span>
           <span class="hide-narrow">{(f.usage.input ?? 0).toLocaleString()} in, {(f.usage.output ?? 0).toLocaleString()} out</span>
           {typeof f.cost === 'number' && <span>{money(f.cost)}</span>}
           {f.takeovers > 0 && <span class="status done hide-narrow"><Icon name="again" />resumed {f.takeovers > 1 ? `${f.takeovers} times` : 'once'}</span>}

@@ -9,7 +9,7 @@ import { Problem } from './problem';
 import type { RunRecord } from './record';
 import { address, go, select } from './route';
 import type { Row } from './rows';
-import { type TimedCall, type TimedStep, timedOf } from './timed';
+import { type TimedCall, type TimedStep, isFailure, timedOf } from './timed';
 import type { JSONValue } from './types';
 
 // SpanView is the tab about the row that is chosen.
@@ -55,7 +55,7 @@ export function RunFacts({ record }: { record: RunRecord }) {
         {f.ended > 0 && <><dt>Ended</dt><dd>{moment(f.ended)}</dd></>}
         <dt>Worked</dt><dd>{took(f.worked)}</dd>
         {f.waited > 0 && <><dt>Waited</dt><dd>{took(f.waited)}</dd></>}
-        <dt>Steps</dt><dd>{f.steps.toLocaleString()}, {count(f.calls, 'call')}</dd>
+        <dt>Steps</dt><dd>{f.steps.toLocaleString()}, {count(f.calls, 'call')}{f.cut && ', 1 cut short'}</dd>
         {tokens(f.usage) && <><dt>Tokens</dt><dd>{tokens(f.usage)}</dd></>}
         {typeof f.cost === 'number' && <><dt>Cost</dt><dd>{money(f.cost)}</dd></>}
         {f.takeovers > 0 && <><dt>Resumed</dt><dd>{count(f.takeovers, 'time')}, after a host ended</dd></>}
@@ -91,7 +91,8 @@ function ModelFacts({ row, step }: { row: Row; step: TimedStep }) {
         <dt>Took</dt><dd>{took(row.took)}{first > 0 && last && first >= last.began_at && `, first token after ${took(first - last.began_at)}`}</dd>
         {step.queued > 0 && <><dt>Queue</dt><dd>{took(step.queued)}</dd></>}
         {tokens(step.usage) && <><dt>Tokens</dt><dd>{tokens(step.usage)}</dd></>}
-        {step.stop && <><dt>Stopped</dt><dd>{step.stop}</dd></>}
+        {step.stop && !step.cut && <><dt>Stopped</dt><dd>{step.stop}</dd></>}
+        {last && isFailure(last) && row.tries === 1 && !step.failed && <><dt>Failure</dt><dd>{last.reason} {step.cut && row.record.run.value?.termination?.detail}</dd></>}
         {step.failed && <><dt>Failure</dt><dd>{step.failed} {step.detail}</dd></>}
         {step.breaks.map((b, i) => (
           <>
@@ -104,7 +105,7 @@ function ModelFacts({ row, step }: { row: Row; step: TimedStep }) {
         <ol class="tries">
           {step.attempts.map((a, i) => (
             <li key={i}>
-              {a.reason ? <span class="status failed"><Icon name="cross" />{a.reason}</span> : <Status name={row.state} />} {a.model && <span>{a.model}</span>}{' '}
+              {isFailure(a) ? <span class="status failed"><Icon name="cross" />{a.reason}</span> : <Status name={row.state} />} {a.model && <span>{a.model}</span>}{' '}
               <span class="meta">{a.ended_at ? took(a.ended_at - a.began_at) : ''}{a.wait_ms ? `, then a wait of ${took(a.wait_ms)}` : ''}</span>
             </li>
           ))}

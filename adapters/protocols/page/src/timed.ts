@@ -43,6 +43,7 @@ export interface TimedStep {
   said: number;
   ended: number;
   open: boolean;
+  cut: boolean; // the run ended in it
   model: string;
   stop: string;
   usage?: Usage;
@@ -80,12 +81,12 @@ function timedStep(e: Step | undefined, s: StoredStep | undefined, previous: num
     ? s.takeovers.map((t, i, all) => ({ from: i ? all[i - 1].began_at : Math.min(e?.began || Infinity, s.attempts?.[0]?.began_at || Infinity, previous || t.lost_at, t.lost_at), lost: t.lost_at, to: t.began_at, moved: true }))
     : (e?.voids ?? []).filter((v) => v.from && v.to).map((v) => ({ from: v.from, lost: v.lost, to: v.to, moved: v.moved }));
   const attempts = s?.attempts?.length ? s.attempts : e ? attemptsOf(e, began) : [];
-  const known = attempts.filter((a) => a.reason).length;
+  const known = attempts.filter(isFailure).length;
   const calls = (s?.calls ?? []).map((c, i) => timedCall(c, e?.calls.find((o) => o.id === c.id) ?? e?.calls[i], said));
   for (const c of e?.calls ?? []) if (!calls.some((o) => o.id === c.id)) calls.push(timedCall(undefined, c, said));
   return {
     step: s?.step ?? e!.step, message: s?.message_id ?? (said ? e?.id ?? '' : ''), queued: s?.queued_ms ?? 0, began,
-    first: s?.first_at || attempts.at(-1)?.first_at || (e?.live ? e.first : 0), said, ended: (s && !s.open && s.ended_at) || e?.ended || 0, open: s ? !!s.open && !e?.ended : !e?.ended,
+    first: s?.first_at || attempts.at(-1)?.first_at || (e?.live ? e.first : 0), said, ended: (s && !s.open && s.ended_at) || e?.ended || 0, open: s ? !!s.open && !e?.ended : !e?.ended, cut: !!s?.cut,
     model: s?.model || e?.model || attempts.at(-1)?.model || '', stop: s?.stop_reason || e?.stop || '', usage: s?.usage ?? e?.usage, attempts,
     more: Math.max(0, (s?.retries ?? 0) - known), breaks, failed: s?.failed?.reason ?? e?.failed ?? '', detail: s?.failed?.detail ?? '', revision: s?.revision ?? 0,
     text: s?.text ?? textOf(e, 'text'), reasoning: s?.reasoning ?? textOf(e, 'reasoning'), calls,
@@ -93,6 +94,9 @@ function timedStep(e: Step | undefined, s: StoredStep | undefined, previous: num
 }
 
 const textOf = (e: Step | undefined, type: string) => e?.blocks.filter((b) => b.type === type).map((b) => b.text).join('') ?? '';
+
+// isFailure tells a call of the model that failed from one that was stopped with its run.
+export const isFailure = (a: Attempt) => !!a.reason && a.reason !== 'cancelled';
 
 // attemptsOf are the calls of the model as their failures tell them.
 function attemptsOf(e: Step, began: number): Attempt[] {
@@ -113,7 +117,7 @@ function timedCall(s: StepCall | undefined, e: ShownCall | undefined, said: numb
   const over = s ? running[s.status] === undefined : false;
   const took = s?.duration_ms ?? e?.took ?? 0;
   const ended = s?.ended_at || e?.ended || 0;
-  const asked = s?.asked_at || e?.asked || 0;
+  const asked = s?.asked_at || e?.asked || (s?.decision_id ? said : 0);
   const ran = s?.began_at || (ended && took ? ended - took : 0);
   const answered = s?.answered_at || (e?.resumed && e.resumed !== e.ended ? e.resumed : 0) || (asked && ran > asked ? ran : 0) || (asked ? ended : 0);
   const ready = e?.ready || said;

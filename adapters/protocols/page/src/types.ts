@@ -143,6 +143,7 @@ export interface StoredStep {
   said_at?: number;
   ended_at?: number;
   open?: boolean;
+  cut?: boolean; // the run ended in it
   model?: string;
   stop_reason?: string;
   usage?: Usage;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { chat } from './chat.mjs';
 import { launch, report, say, watched } from './browser.mjs';
-import { ofRun } from './run.mjs';
+import { looksOfRun, ofRun } from './run.mjs';
 import { asks, decide } from './decide.mjs';
 import { keyboard } from './keyboard.mjs';
 import { looks } from './looks.mjs';
@@ -90,6 +90,7 @@ async function hold(page, pattern) {
 
 const scenarios = {
   ...ofRun(on),
+  ...looksOfRun(browser, url, pictures),
   'a tool is called': on(async (page) => {
     await say(page, 'parallel: a, b');
     await log(page).getByText('Echo: a, b', { exact: true }).waitFor();

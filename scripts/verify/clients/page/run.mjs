@@ -1,6 +1,6 @@
 // A run seen as a whole: its waterfall, its figures, what it sent, and runs made of it.
 import assert from 'node:assert/strict';
-import { say } from './browser.mjs';
+import { audit, say, tooWide, watched } from './browser.mjs';
 import * as recorded from './recorded.mjs';
 
 const log = (page) => page.getByRole('log');
@@ -42,6 +42,31 @@ async function show(page, query = '', refused) {
   await page.evaluate((to) => (location.hash = to), `#/runs/${recorded.run}${query}`);
   await row(page, /refund_rules/).waitFor();
 }
+
+// sides are the tabs of a run's page, and the sizes at which each is looked at.
+const sides = ['timeline', 'state', 'request', 'events', 'use'];
+const sizes = [[1440, 900, ['light', 'dark']], [1024, 768, ['dark']], [768, 1024, ['light']], [390, 844, ['light']]];
+
+// looksOfRun looks at the run that recorded.mjs has in every size.
+export const looksOfRun = (browser, url, pictures) =>
+  Object.fromEntries(sizes.map(([width, height, schemes]) => [`a run's page, ${width}`, async () => {
+    const { context, page, faults, quiet } = await watched(browser, { viewport: { width, height }, ...(width < 800 && { hasTouch: true, isMobile: true }) });
+    const found = [];
+    await page.goto(url);
+    await show(page);
+    for (const tab of sides) {
+      await page.evaluate((to) => (location.hash = to), `#/runs/${recorded.run}?step=3&call=call_3_0&tab=${tab}`);
+      await quiet();
+      for (const colorScheme of schemes) {
+        await page.emulateMedia({ colorScheme });
+        await page.screenshot({ path: `${pictures}/${width}-${colorScheme}-recorded-${tab}.png` });
+        found.push(...(await audit(page)).map((line) => `${tab}, ${colorScheme}: ${line}`));
+      }
+      found.push(...(await tooWide(page)).map((line) => `${tab}: too wide: ${line}`));
+    }
+    await context.close();
+    assert.deepEqual([...found, ...faults], []);
+  }]));
 
 export const ofRun = (on) => ({
   'a run is a waterfall of all that happened': on(async (page) => {
@@ -138,7 +163,7 @@ export const ofRun = (on) => ({
     await say(page, 'slow: 300');
     await log(page).getByText('w9').waitFor();
     await page.getByRole('button', { name: 'Stop the run' }).click();
-    await log(page).getByText('cancelled').waitFor();
+    await log(page).getByText('cancelled', { exact: true }).first().waitFor();
     const id = await open(page);
     const before = await figures(page, id);
     const seen = await texts(page);
