@@ -1,11 +1,15 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -27,8 +31,9 @@ const (
 // index lags. A call that started to wait a moment ago may be missing. A thread that
 // cannot be decoded is omitted and logged.
 //
-// A page costs the index, then for each of its threads the head, the run's record
-// and one record for each ticket.
+// A page costs the index, then for each of its threads the head and, unless the query
+// excludes its calls, one record for each ticket, the run's record and listing, and the
+// thread's title. A thread without a title costs the listing of its first run also.
 func (r *Host) Approvals(ctx context.Context, id core.Identity, q ApprovalQuery) (Page[Approval], error) {
 	q, err := q.complete()
 	if err != nil {
@@ -49,7 +54,7 @@ func (r *Host) Approvals(ctx context.Context, id core.Identity, q ApprovalQuery)
 		if err != nil {
 			return Page[Approval]{}, fmt.Errorf("list approvals: %w", err)
 		}
-		found, err := r.reads.askedIn(ctx, id, tenant, waiting)
+		found, err := r.reads.askedIn(ctx, id, q, tenant, waiting)
 		if err != nil {
 			return Page[Approval]{}, fmt.Errorf("list approvals: %w", err)
 		}
@@ -75,19 +80,23 @@ func (r *Host) Approvals(ctx context.Context, id core.Identity, q ApprovalQuery)
 func (q ApprovalQuery) complete() (ApprovalQuery, error) {
 	bounds, err := MessageQuery{Limit: q.Limit, Bytes: q.Bytes}.complete()
 	q.Limit, q.Bytes = bounds.Limit, bounds.Bytes
-	return q, err
+	switch q.Kind {
+	case "", core.TicketPerson, core.TicketClient:
+		return q, err
+	}
+	return q, core.Errorf(core.CodeInvalid, "kind %q is unknown, allowed are person, client", core.Excerpt(string(q.Kind)))
 }
 
 // askedIn reads the approvals of several threads concurrently. It returns none for a
 // thread that no longer waits, waits since another time than the index has, or is another
 // user's.
-func (r *reader) askedIn(ctx context.Context, id core.Identity, tenant string, waiting []store.Waiting) ([][]Approval, error) {
+func (r *reader) askedIn(ctx context.Context, id core.Identity, q ApprovalQuery, tenant string, waiting []store.Waiting) ([][]Approval, error) {
 	found := make([][]Approval, len(waiting))
 	group, _ := r.env.Group(ctx)
 	for i, w := range waiting {
 		group.Go(func(ctx context.Context) (err error) {
 			key := core.ThreadKey{Tenant: tenant, Thread: w.Thread}
-			found[i], err = r.asked(ctx, id, key, w.Since)
+			found[i], err = r.asked(ctx, id, q, key, w.Since)
 			if code := core.CodeOf(err); code == core.CodeCorrupt || code == core.CodeSchema {
 				r.log.WarnContext(ctx, "waiting thread cannot be read", "tenant", key.Tenant, "thread", key.Thread, "error", err)
 				err = nil
@@ -98,29 +107,64 @@ func (r *reader) askedIn(ctx context.Context, id core.Identity, tenant string, w
 	return found, group.Wait()
 }
 
-// asked reads the approvals of one thread that waits since a time. The head is read first: a
-// thread that has been decided meanwhile costs nothing else.
-func (r *reader) asked(ctx context.Context, id core.Identity, key core.ThreadKey, since int64) ([]Approval, error) {
+// asked reads the approvals of one thread that waits since a time, as far as the query is for
+// them. The head is read first: a thread that has been decided meanwhile, or is another
+// user's, costs nothing else. The run's record comes before names, since an agent that the
+// query excludes needs none.
+func (r *reader) asked(ctx context.Context, id core.Identity, q ApprovalQuery, key core.ThreadKey, since int64) ([]Approval, error) {
 	head, err := r.mailbox.Head(ctx, key)
 	if err != nil || head.Run.WaitsSince != since || !readable(id, head) {
 		return nil, err
 	}
+	if q.Kind != "" { // the head has the kind, so that others cost no read
+		client := q.Kind == core.TicketClient
+		head.Tickets = slices.DeleteFunc(slices.Clone(head.Tickets), func(t thread.Ticket) bool {
+			return client != (t.Kind == thread.TicketClient)
+		})
+	}
 	tickets, err := r.mailbox.Asked(ctx, key, head)
-	if err != nil {
+	if err != nil || len(tickets) == 0 {
 		return nil, err
 	}
 	run, ok, err := r.mailbox.Run(ctx, key, head, head.Run.ID, head.Run.Dispatch)
 	if err == nil && !ok {
 		err = fmt.Errorf("run %s of a ticket is missing: %w", head.Run.ID, store.ErrCorrupt)
 	}
+	if err != nil || q.Agent != "" && run.AgentID != q.Agent {
+		return nil, err
+	}
+	title, err := r.called(ctx, key, &run)
 	if err != nil {
 		return nil, err
 	}
 	var all []Approval
 	for _, t := range tickets {
-		all = append(all, Approval{ThreadID: key.Thread, RunID: run.ID, AgentID: run.AgentID, Ticket: t})
+		all = append(all, Approval{ThreadID: key.Thread, RunID: run.ID, AgentID: run.AgentID, ThreadTitle: title, Asked: run.Asked, Ticket: t})
 	}
 	return all, nil
+}
+
+// called returns what people call the thread of a run by: its title, else how its first
+// input begins. It notes how the run's own input begins.
+func (r *reader) called(ctx context.Context, key core.ThreadKey, run *core.Run) (title string, err error) {
+	group, _ := r.env.Group(ctx)
+	group.Go(func(ctx context.Context) (err error) {
+		title, err = r.title(ctx, key)
+		return err
+	})
+	group.Go(func(ctx context.Context) error {
+		listed, err := r.listing(ctx, key, recordname.Listing(run.ID))
+		if err != nil {
+			return err
+		}
+		return r.noteAsked(ctx, key, run, listed.Asked)
+	})
+	if err := group.Wait(); err != nil || title != "" {
+		return title, err
+	}
+	// A program that lists no first input leaves the run's own as the best name.
+	title, err = r.firstAsked(ctx, key)
+	return cmp.Or(title, run.Asked), err
 }
 
 // sizeOf estimates the JSON of approvals, in bytes.
@@ -129,7 +173,7 @@ func sizeOf(all []Approval) int {
 	size := 0
 	for _, a := range all {
 		ticket, _ := json.Marshal(a.Ticket) // was read as JSON
-		size += around + len(ticket)
+		size += around + len(ticket) + len(a.ThreadTitle) + len(a.Asked)
 	}
 	return size
 }

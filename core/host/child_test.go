@@ -78,7 +78,18 @@ func TestParentGoesOnWithTheChildsEnd(t *testing.T) {
 					t.Fatalf("the parent does not wait for a child: %+v", head)
 				}
 				child := r.childOf(process)
+				waitsFor := host.CallChild{RunID: core.ID{}, ThreadID: child.Thread, AgentID: "helper"}
+				waits := stepCall(t, process, receipt.RunID)
+				if waits.Child != nil {
+					waitsFor.RunID = waits.Child.RunID
+				}
+				if diff := cmp.Diff(&waitsFor, waits.Child); diff != "" || waitsFor.RunID.IsZero() {
+					t.Errorf("while the call waits it has the child (-want +got):\n%s", diff)
+				}
 				r.settle(process, s.Thread, child)
+				if diff := cmp.Diff(&waitsFor, stepCall(t, process, receipt.RunID).Child); diff != "" {
+					t.Errorf("with its result it has the child (-want +got):\n%s", diff)
+				}
 				read, err := process.ReadRun(t.Context(), local, receipt.RunID)
 				if err != nil || read.Status != core.RunDone || !strings.Contains(read.Response, tt.want) {
 					t.Errorf("run %+v, %v; want a response with %s", read, err, tt.want)
@@ -89,6 +100,16 @@ func TestParentGoesOnWithTheChildsEnd(t *testing.T) {
 			})
 		})
 	}
+}
+
+// stepCall is the wait of the first call of a run.
+func stepCall(t *testing.T, process *host.Host, run core.ID) host.CallWait {
+	t.Helper()
+	page, err := process.Steps(t.Context(), local, run, host.StepQuery{})
+	if err != nil || len(page.Steps) == 0 || len(page.Steps[0].Calls) == 0 {
+		t.Fatalf("%+v, %v", page, err)
+	}
+	return page.Steps[0].Calls[0].Wait
 }
 
 // A child that waits for a person is resumed on its own thread: the parent keeps

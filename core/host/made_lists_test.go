@@ -353,7 +353,7 @@ func TestAThreadOfANewerProgramIsLeftOutOfApprovals(t *testing.T) {
 	}
 }
 
-// A page of approvals is full at its bytes: 256 for each ticket and its JSON.
+// A page of approvals is full at its bytes: 256 for each ticket, its JSON and the names beside it.
 func TestApprovalsFillTheirPage(t *testing.T) {
 	p := confirming(t, nil)
 	for _, name := range []string{"a", "b"} {
@@ -369,7 +369,7 @@ func TestApprovalsFillTheirPage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		size += 256 + len(text)
+		size += 256 + len(text) + len(a.ThreadTitle) + len(a.Asked)
 	}
 	for bytes, want := range map[int]int{size: 2, size - 1: 1, 1: 1} {
 		page := approvals(t, p, "acme", "", host.ApprovalQuery{Bytes: bytes})

@@ -152,6 +152,10 @@ type ApprovalQuery struct {
 	// Bytes bounds the JSON of the page's tickets, 1 to 3,000,000; 0: 3,000,000. The page
 	// has those of at least one thread.
 	Bytes int
+	// Kind is core.TicketPerson or core.TicketClient; empty: calls of both kinds.
+	Kind core.TicketKind
+	// Agent is the agent of the run that waits; empty: any.
+	Agent string
 }
 
 // Approval is a call that waits for a person or a client. A page has those of one thread
@@ -160,5 +164,9 @@ type Approval struct {
 	ThreadID string
 	RunID    core.ID
 	AgentID  string
-	Ticket   core.Ticket
+	// ThreadTitle is the title of the thread, else how its first input begins. Asked is how
+	// the input of the run begins. Each has at most 200 bytes; empty: it is not known.
+	ThreadTitle string
+	Asked       string
+	Ticket      core.Ticket
 }

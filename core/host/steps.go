@@ -76,6 +76,9 @@ type StepCall struct {
 	Duration int64
 	// Decision is the id of the decision that the result follows; empty: none.
 	Decision string
+	// Wait is the last wait of the call; zero: it did not wait, or the records of the wait
+	// are gone.
+	Wait CallWait
 }
 
 // StepQuery selects a page of a run's steps.
@@ -107,7 +110,12 @@ func (r *Host) Steps(ctx context.Context, id core.Identity, runID core.ID, q Ste
 	if err != nil {
 		return page, err
 	}
-	defer func() { page.setLosses(losses) }()
+	defer func() {
+		page.setLosses(losses)
+		if err == nil {
+			err = r.reads.noteWaits(ctx, key, head, runID, &b)
+		}
+	}()
 	// A page starts with the record of a turn, or of a failed inference: After is where the
 	// last page has stopped, which is one.
 	from := max(record.FirstSeq, q.After)
@@ -140,6 +148,11 @@ type steps struct {
 	size  int    // of the records on the page, in bytes
 	done  int    // calls of the last step that have a result
 	last  uint64 // sequence of the newest record that was added
+	turn  uint64 // sequence of the turn of the last step
+	// decided are the calls on the page whose result follows a decision, and open reports
+	// that the last step is the open round of the head.
+	decided []decidedCall
+	open    bool
 }
 
 // add adds the next record of the run. If the page is full, it sets the page's Next to
@@ -193,7 +206,7 @@ func (b *steps) addTurn(e thread.Entry) {
 	if len(s.Calls) == 0 {
 		s.Ended = s.Said
 	}
-	b.page.Steps, b.done = append(b.page.Steps, s), 0
+	b.page.Steps, b.done, b.turn = append(b.page.Steps, s), 0, b.last
 }
 
 // addResult adds the result of the next call. The log has them in call order.
@@ -203,7 +216,7 @@ func (b *steps) addResult(e thread.Entry) {
 		return // the page starts inside a round: After was not a page's Next
 	}
 	s := &b.page.Steps[n-1]
-	s.Calls[b.done].setResult(e)
+	b.setResult(n-1, b.done, e)
 	// The step ends when its last result is there; tools of a parallel round end in any
 	// order.
 	if b.done++; b.done == len(s.Calls) {
@@ -213,10 +226,18 @@ func (b *steps) addResult(e thread.Entry) {
 	}
 }
 
+// setResult fills in the result of a call, and notes that its decision is to be read.
+func (b *steps) setResult(step, call int, e thread.Entry) {
+	b.page.Steps[step].Calls[call].setResult(e)
+	if e.Decision != "" {
+		b.decided = append(b.decided, decidedCall{step: step, call: call, turn: b.turn, resumed: e.At})
+	}
+}
+
 // setResult fills in what the record of a call's result says of the call.
 func (c *StepCall) setResult(e thread.Entry) {
 	c.Result, c.Ended, c.Duration, c.Decision = e.Message.ToolResult, e.Message.CreatedAt, e.Duration, e.Decision
-	c.Status = string(c.Result.Status)
+	c.Status, c.Wait.Edited = string(c.Result.Status), e.Arguments
 	if e.Duration > 0 {
 		c.Began = c.Ended - c.Duration
 	}
@@ -233,6 +254,7 @@ func (r *reader) openCalls(ctx context.Context, key core.ThreadKey, head thread.
 		return nil // the page ends before the open round
 	}
 	// The results that already count replace the status of their calls.
+	b.open = true
 	for i, status := range head.Run.Calls {
 		s.Calls[i].Status = [...]string{"new", "running", "suspended", "resuming", "cancelling", "done"}[min(int(status), 5)]
 	}
@@ -240,7 +262,7 @@ func (r *reader) openCalls(ctx context.Context, key core.ThreadKey, head thread.
 		if err != nil {
 			return err
 		}
-		s.Calls[result.call].setResult(result.entry)
+		b.setResult(n-1, result.call, result.entry)
 	}
 	return nil
 }

@@ -14,6 +14,8 @@ type approval struct {
 	ThreadID string  `json:"thread_id"`
 	RunID    core.ID `json:"run_id"`
 	AgentID  string  `json:"agent_id"`
+	Title    string  `json:"thread_title,omitempty"` // title of the thread, or the start of its first input
+	Asked    string  `json:"asked,omitempty"`        // start of the run's input, at most 200 bytes
 	core.Ticket
 }
 
@@ -27,11 +29,11 @@ type approvals struct {
 
 // getApprovals lists what waits for a person or a client, longest waiting first.
 func (a *api) getApprovals(w http.ResponseWriter, r *http.Request, id core.Identity) error {
-	limit, cursor, err := pageQuery(r.URL.RawQuery)
+	limit, cursor, values, err := filteredQuery(r.URL.RawQuery, "kind", "agent")
 	if err != nil {
 		return err
 	}
-	q := host.ApprovalQuery{Limit: limit}
+	q := host.ApprovalQuery{Limit: limit, Kind: core.TicketKind(values.Get("kind")), Agent: values.Get("agent")}
 	if q.After, err = placeOf(approvalsCursor, cursor); err != nil {
 		return err
 	}
@@ -41,7 +43,7 @@ func (a *api) getApprovals(w http.ResponseWriter, r *http.Request, id core.Ident
 	}
 	page := approvals{Approvals: []approval{}, HasMore: got.Next != "", NextCursor: cursorOf(approvalsCursor, got.Next), Limit: shown(limit)} // [] and not null, for clients that iterate
 	for _, waits := range got.Items {
-		page.Approvals = append(page.Approvals, approval{waits.ThreadID, waits.RunID, waits.AgentID, waits.Ticket})
+		page.Approvals = append(page.Approvals, approval{waits.ThreadID, waits.RunID, waits.AgentID, waits.ThreadTitle, waits.Asked, waits.Ticket})
 	}
 	protocol.JSON(w, http.StatusOK, page)
 	return nil

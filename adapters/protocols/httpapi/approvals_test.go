@@ -12,7 +12,7 @@ import (
 
 func TestApprovals(t *testing.T) {
 	var asked []host.ApprovalQuery
-	waits := host.Approval{ThreadID: "t1", RunID: runID, AgentID: "demo", Ticket: core.Ticket{CreatedAt: 5,
+	waits := host.Approval{ThreadID: "t1", RunID: runID, AgentID: "demo", ThreadTitle: "Boots", Asked: "Refund me", Ticket: core.Ticket{CreatedAt: 5,
 		Suspension: core.Suspension{ID: "s1", Action: "tool:danger", Message: "Really?", Parameters: json.RawMessage(`{"a":1}`), ResponseSchema: json.RawMessage(`{"type":"string"}`)},
 		CallID:     "c1", Tool: "danger", Arguments: json.RawMessage(`{"text":"x"}`),
 		Mode: core.ResumeReplay, Kind: core.TicketPerson, Deadline: 9,
@@ -33,11 +33,12 @@ func TestApprovals(t *testing.T) {
 	h := newServer(f)
 	const cursor = "YXBwcm92YWxzOjE3MDAwMDAwMDAwMDA6dDoy"
 	check(t, do(h, "GET", "/v1/approvals", ""), 200, `{"approvals":[`+
-		`{"thread_id":"t1","run_id":"`+runText+`","agent_id":"demo","tool_call_id":"c1","tool_name":"danger","arguments":{"text":"x"},"suspension_id":"s1","action":"tool:danger","message":"Really?","parameters":{"a":1},"response_schema":{"type":"string"},"resume_mode":"replay_tool_call","kind":"person","created_at":5,"expires_at":9},`+
+		`{"thread_id":"t1","run_id":"`+runText+`","agent_id":"demo","thread_title":"Boots","asked":"Refund me","tool_call_id":"c1","tool_name":"danger","arguments":{"text":"x"},"suspension_id":"s1","action":"tool:danger","message":"Really?","parameters":{"a":1},"response_schema":{"type":"string"},"resume_mode":"replay_tool_call","kind":"person","created_at":5,"expires_at":9},`+
 		`{"thread_id":"t:2","run_id":"`+runText+`","agent_id":"demo","tool_call_id":"c2","tool_name":"ask","arguments":{},"suspension_id":"s2","action":"tool:ask","resume_mode":"use_decision_as_tool_result","kind":"client","created_at":6}`+
 		`],"has_more":true,"next_cursor":"`+cursor+`","limit":50}`)
 	check(t, do(h, "GET", "/v1/approvals?limit=7&cursor="+cursor, ""), 200, `{"approvals":[],"has_more":false,"next_cursor":null,"limit":7}`)
-	want := []host.ApprovalQuery{{}, {After: "1700000000000:t:2", Limit: 7}}
+	check(t, do(h, "GET", "/v1/approvals?kind=client&agent=clerk&cursor="+cursor, ""), 200, `{"approvals":[],"has_more":false,"next_cursor":null,"limit":50}`)
+	want := []host.ApprovalQuery{{}, {After: "1700000000000:t:2", Limit: 7}, {After: "1700000000000:t:2", Kind: core.TicketClient, Agent: "clerk"}}
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Errorf("queries (-want +got):\n%s", diff)
 	}
@@ -47,7 +48,7 @@ func TestBadApprovalQueries(t *testing.T) {
 	const cursor = ` is not one that this route returned`
 	for query, want := range map[string]string{
 		"limit=1.5":             `limit \"1.5\" is not a whole number`,
-		"user=bob":              `query has the unknown parameter \"user\", allowed are limit, cursor`,
+		"user=bob":              `query has the unknown parameter \"user\", allowed are limit, cursor, kind, agent`,
 		"cursor=7":              `cursor \"7\"` + cursor,
 		"cursor=bWVzc2FnZXM6MQ": `cursor \"bWVzc2FnZXM6MQ\"` + cursor, // another route's
 	} {

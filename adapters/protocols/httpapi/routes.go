@@ -257,8 +257,8 @@ func hostRoutes() []route {
 	return []route{
 		{
 			Method: "GET", Path: "/v1/approvals", Name: "getApprovals", serve: (*api).getApprovals,
-			Text:  "List the calls that wait for a person or a client, longest wait first. The list covers your threads and threads without an owner. `kind` is `client` for a tool that the client runs. A page ends at its limit (default 50) or at 3 MB. It may have fewer calls, or none, while `has_more` is true.",
-			Takes: []any{paged{}}, Answers: []answer{{Status: 200, Body: approvals{}}}, Refuses: []core.Code{core.CodeThrottled},
+			Text:  "List the calls that wait for a person or a client, longest wait first. The list covers your threads and threads without an owner. `kind` is `client` for a tool that the client runs. Each call has the title of its thread and the start of its run's input. A page ends at its limit (default 50) or at 3 MB. It may have fewer calls, or none, while `has_more` is true.",
+			Takes: []any{paged{}, ofApprovals{}}, Answers: []answer{{Status: 200, Body: approvals{}}}, Refuses: []core.Code{core.CodeThrottled},
 		},
 		{
 			Method: "GET", Path: "/v1/usage", Name: "getUsage", serve: (*api).getUsage,

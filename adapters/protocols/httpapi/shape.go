@@ -78,6 +78,11 @@ type ofRuns struct {
 	Termination core.TerminationType `in:"query" json:"termination,omitempty" schema:"enum=natural_end|behavior_requested|stopped|cancelled|blocked|superseded|error"` // only finished runs with this termination
 }
 
+type ofApprovals struct {
+	Kind  core.TicketKind `in:"query" json:"kind,omitempty" schema:"enum=person|client"` // only calls that a person decides, or only those that the client runs
+	Agent string          `in:"query" json:"agent,omitempty"`                            // only calls of runs of this agent
+}
+
 type ofSummary struct {
 	Since int64  `in:"query" json:"since,omitempty" schema:"min=0,max=9007199254740991"` // the first hour is the one of this time, in Unix milliseconds; default is 24 hours, the last one included
 	Until int64  `in:"query" json:"until,omitempty" schema:"min=0,max=9007199254740991"` // the last hour starts before this time, in Unix milliseconds; default is now. A summary covers at most 2,400 hours

@@ -84,6 +84,21 @@ type stepCall struct {
 	EndedAt   int64           `json:"ended_at,omitempty"`
 	Duration  int64           `json:"duration_ms,omitempty"`
 	Decision  string          `json:"decision_id,omitempty"` // the decision that led to the result
+
+	AskedAt    int64               `json:"asked_at,omitempty"`    // time at which the call started to wait for the last time
+	AnsweredAt int64               `json:"answered_at,omitempty"` // time at which a worker continued the call after the decision
+	Action     core.DecisionAction `json:"action,omitempty"`      // effect of the decision: cancel also if its payload denied the call
+	Edited     json.RawMessage     `json:"edited,omitempty"`      // arguments that a decision put in place of the model's
+	Reason     string              `json:"reason,omitempty"`      // reason of a denial
+	Child      *callChild          `json:"child,omitempty"`       // the run that the call waits for, or waited for
+}
+
+// callChild is the child run of a call. Thread and agent are absent if the child no longer
+// exists.
+type callChild struct {
+	RunID    core.ID `json:"run_id"`
+	ThreadID string  `json:"thread_id,omitempty"`
+	AgentID  string  `json:"agent_id,omitempty"`
 }
 
 type stepTotals struct {
@@ -160,6 +175,11 @@ func stepOf(s host.Step) runStep {
 		}
 		if c.Result != nil {
 			call.IsError, call.Result, call.Message = c.Result.IsError, c.Result.Data, c.Result.Message
+		}
+		w := c.Wait
+		call.AskedAt, call.AnsweredAt, call.Action, call.Edited, call.Reason = w.Asked, w.Answered, w.Action, w.Edited, w.Reason
+		if w.Child != nil {
+			call.Child = &callChild{RunID: w.Child.RunID, ThreadID: w.Child.ThreadID, AgentID: w.Child.AgentID}
 		}
 		step.Calls = append(step.Calls, call)
 	}

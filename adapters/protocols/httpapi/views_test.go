@@ -86,14 +86,14 @@ func stepsOfARunThatWaits(t *testing.T) {
 	path := "/v1/runs/" + run.ID.String() + "/steps"
 	want := `{"run_id":"ID","thread_id":"t1","steps":[{"step":1,"message_id":"ID.1","began_at":946684800000,"said_at":946684800000,"open":true,"model":"m",` +
 		`"stop_reason":"tool_use","usage":{"input":3,"output":1},"shown":{"estimate":93,"tokens":3},"first_at":946684800000,` +
-		`"attempts":[{"began_at":946684800000,"ended_at":946684800000,"first_at":946684800000,"model":"m"}],"calls":[{"id":"CALL","name":"confirm","arguments":{"a":1},"status":"suspended"}],` +
+		`"attempts":[{"began_at":946684800000,"ended_at":946684800000,"first_at":946684800000,"model":"m"}],"calls":[{"id":"CALL","name":"confirm","arguments":{"a":1},"status":"suspended","asked_at":946684800000}],` +
 		`"totals":{"steps":1,"usage":{"input":3,"output":1}}}],"has_more":false,"next_cursor":null,"limit":50}`
 	r.want("while it waits", want, strings.ReplaceAll(settled(r.get(path)), call, "CALL"))
 	time.Sleep(2 * time.Second)
 	r.ok("POST", "/v1/threads/t1/decision", `{"tool_call_id":"`+call+`","action":"resume","payload":{"ok":true},"decision_id":"d1"}`)
 	r.work()
 	body := r.get(path)
-	for _, part := range []string{`"status":"set","result":{"ok":true}`, `"decision_id":"d1"`, `"ended_at":946684802000`, `{"step":2,`} {
+	for _, part := range []string{`"status":"set","result":{"ok":true}`, `"decision_id":"d1"`, `"ended_at":946684802000`, `"asked_at":946684800000,"answered_at":946684802000,"action":"resume"}`, `{"step":2,`} {
 		if !strings.Contains(body, part) {
 			t.Errorf("%s has no %s", body, part)
 		}

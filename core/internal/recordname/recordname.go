@@ -33,6 +33,11 @@ func Decision(run core.ID, turn uint64, call uint8, decision uint64) string {
 	return fmt.Sprintf("D#%s#%d#%d#%016x", run, turn, call, decision)
 }
 
+// Decisions begins the names of the decisions on a call.
+func Decisions(run core.ID, turn uint64, call uint8) string {
+	return fmt.Sprintf("D#%s#%d#%d#", run, turn, call)
+}
+
 // Read names the record of where an inbox entry was read; the log confirms it.
 func Read(id core.ID) string { return idName("A#", id, "#read") }
 

@@ -1,0 +1,131 @@
+package host_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/mailbox"
+)
+
+// callsOf are the calls of a run's first step.
+func callsOf(t *testing.T, p *host.Host, run core.ID) []host.StepCall {
+	t.Helper()
+	page, err := p.Steps(t.Context(), core.Identity{Tenant: "acme"}, run, host.StepQuery{})
+	if err != nil || len(page.Steps) == 0 {
+		t.Fatalf("%+v, %v", page, err)
+	}
+	return page.Steps[0].Calls
+}
+
+// A step says of its calls how they waited: since when, what was decided, with which arguments
+// they run instead of the model's, and since when they continued.
+func TestAStepHasTheWaitsOfItsCalls(t *testing.T) {
+	const model, edited = `{"order":"4711","amount":89}`, `{"order":"4711","amount":49}`
+	for _, tt := range []struct {
+		name     string
+		decision core.Decision
+		open     host.CallWait // before the run continues
+		status   string
+		want     host.CallWait
+	}{
+		{"approved", core.Decision{Action: core.DecisionResume}, host.CallWait{Action: core.DecisionResume}, "ok", host.CallWait{Action: core.DecisionResume}},
+		{"edited", core.Decision{Action: core.DecisionResume, Arguments: json.RawMessage(edited)},
+			host.CallWait{Action: core.DecisionResume, Edited: json.RawMessage(edited)}, "ok", host.CallWait{Action: core.DecisionResume, Edited: json.RawMessage(edited)}},
+		{"denied", core.Decision{Action: core.DecisionCancel, Reason: "not now"},
+			host.CallWait{Action: core.DecisionCancel, Reason: "not now"}, "denied", host.CallWait{Action: core.DecisionCancel, Reason: "not now"}},
+		{"denied by the payload", core.Decision{Action: core.DecisionResume, Payload: json.RawMessage(`{"approved":false}`)},
+			host.CallWait{Action: core.DecisionCancel}, "denied", host.CallWait{Action: core.DecisionCancel}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var did []string
+			p := refunding(t, &did)
+			receipt := ask(t, p, "acme", "a", "", "refund "+model)
+			waits := callsOf(t, p, receipt.RunID)[0]
+			asked := waits.Wait.Asked
+			if diff := cmp.Diff(host.CallWait{Asked: asked}, waits.Wait); diff != "" || asked == 0 || waits.Status != "suspended" {
+				t.Errorf("it is %s since %d, want suspended since its question (-want +got):\n%s", waits.Status, asked, diff)
+			}
+			if _, err := p.Decide(t.Context(), core.Identity{Tenant: "acme"}, receipt.RunID, mailbox.Deciding{Target: waits.ID, Decision: tt.decision}); err != nil {
+				t.Fatal(err)
+			}
+			tt.open.Asked = asked
+			if diff := cmp.Diff(tt.open, callsOf(t, p, receipt.RunID)[0].Wait); diff != "" {
+				t.Errorf("decided (-want +got):\n%s", diff)
+			}
+			settle(t, p)
+			done := callsOf(t, p, receipt.RunID)[0]
+			if done.Status != tt.status || string(done.Arguments) != model || done.Wait.Answered < asked {
+				t.Errorf("the call is %s with the model's arguments %s, continued at %d, asked at %d", done.Status, done.Arguments, done.Wait.Answered, asked)
+			}
+			tt.want.Asked, tt.want.Answered = asked, done.Wait.Answered
+			if diff := cmp.Diff(tt.want, done.Wait); diff != "" {
+				t.Errorf("done (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A call that did not wait says nothing of a wait.
+func TestACallThatDidNotWait(t *testing.T) {
+	p := confirming(t, nil)
+	receipt := ask(t, p, "acme", "a", "", `echo {"text":"x"}`)
+	if got := callsOf(t, p, receipt.RunID)[0].Wait; !cmp.Equal(got, host.CallWait{}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// The list names thread and run, and is narrowed to a kind or an agent: a thread that is
+// excluded takes no place on a page.
+func TestApprovalsAreNamedAndFiltered(t *testing.T) {
+	p := confirming(t, nil)
+	ask(t, p, "acme", "a", "", `confirm {"text":"one"}`)
+	ask(t, p, "acme", "b", "", `where {}`)
+	ask(t, p, "acme", "c", "", `echo {"text":"done"}`)
+	ask(t, p, "acme", "c", "", `confirm {"text":"two"}`)
+	for range 4 {
+		if err := p.WorkLocal(t.Context(), core.WakeUp{Tenant: "acme", Thread: "c"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	title := "Boots"
+	if _, err := p.UpdateThread(t.Context(), core.Identity{Tenant: "acme"}, "b", host.ThreadChange{Title: &title}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		q    host.ApprovalQuery
+		want []string
+	}{
+		{host.ApprovalQuery{}, []string{
+			`call: confirm {"text":"one"} | call: confirm {"text":"one"}`, `Boots | call: where {}`, `call: echo {"text":"done"} | call: confirm {"text":"two"}`,
+		}},
+		{host.ApprovalQuery{Kind: core.TicketClient}, []string{`Boots | call: where {}`}},
+		{host.ApprovalQuery{Kind: core.TicketPerson, Agent: "demo"}, []string{
+			`call: confirm {"text":"one"} | call: confirm {"text":"one"}`, `call: echo {"text":"done"} | call: confirm {"text":"two"}`,
+		}},
+		{host.ApprovalQuery{Agent: "other"}, nil},
+	} {
+		for _, limit := range []int{0, 1} {
+			var got []string
+			for tt.q.Limit, tt.q.After = limit, ""; ; {
+				page := approvals(t, p, "acme", "", tt.q)
+				for _, a := range page.Items {
+					got = append(got, a.ThreadTitle+" | "+a.Asked)
+				}
+				if tt.q.After = page.Next; page.Next == "" {
+					break
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("%+v (-want +got):\n%s", tt.q, diff)
+			}
+		}
+	}
+	if _, err := p.Approvals(t.Context(), core.Identity{Tenant: "acme"}, host.ApprovalQuery{Kind: core.TicketChild}); core.CodeOf(err) != core.CodeInvalid ||
+		err.Error() != `kind "child" is unknown, allowed are person, client` {
+		t.Errorf("another kind: %v", err)
+	}
+}
