@@ -27,7 +27,7 @@ export function ModelsView() {
         <div class="column wide">
           {capabilities.problem.value !== undefined && <Problem error={capabilities.problem.value} />}
           {answers && answers.length > 0 && <Providers answers={answers} />}
-          {got && <Models names={got.models ?? []} answers={answers} />}
+          {got && <Models names={(got.models ?? []).filter((name) => !name.startsWith('tool:'))} answers={answers} />}
           {got && !answers && <p class="meta">This deployment does not show which providers respond. The setting <code>REVEILLE_SHOW_MODELS=on</code> shows them.</p>}
         </div>
       </div>
