@@ -5,7 +5,7 @@ import { Child, childOf } from './child';
 import { duration, moment } from './format';
 import { Shown, coded } from './hidden';
 import { Icon, Mark, type IconName } from './icons';
-import { JSONView, oneLine } from './json';
+import { Coloured, JSONView, oneLine } from './json';
 import type { Progress, RunRecord, ShownCall, Turn } from './record';
 import { useNow } from './now';
 import { route, select } from './route';
@@ -156,7 +156,7 @@ function CallCard({ call, stored, times, scale, turn, ended }: CardProperties) {
         <span class="call-top">
           <Icon name={child ? 'fork' : question !== undefined ? 'ask' : call.asked || stored?.asked_at ? 'hand' : 'tool'} />
           <strong class="call-name" dir="auto"><Shown text={question ?? call.name} /></strong>
-          <span class="call-line" dir="auto"><Shown text={(question === undefined ? oneLine(call.arguments ?? call.text, 60) : '') + result} /></span>
+          <span class="call-line">{question === undefined && <bdi dir="ltr"><Coloured text={oneLine(call.arguments ?? call.text, 60)} /></bdi>}<bdi><Shown text={result} /></bdi></span>
           {question === undefined && <Lane times={times} scale={scale} tone={tone} />}
           <Mark tone={tone} sign={sign} word={word} />
           <span class="took">{tookOf(call, times)}</span>

@@ -22,12 +22,13 @@ export function groups(items: Approval[], now: number): Group[] {
   ].filter((g) => g.items.length);
 }
 
-// rowOf is what a row is called: the question, or the tool and its main arguments.
-export function rowOf(a: Approval): string {
-  if (isQuestion(a)) return wordsOf(a);
+// rowOf is what a row is called: the question, or the tool and its main arguments, each by
+// itself.
+export function rowOf(a: Approval): string[] {
+  if (isQuestion(a)) return [wordsOf(a)];
   const values = a.arguments && typeof a.arguments === 'object' ? Object.values(a.arguments as Record<string, JSONValue>) : [a.arguments];
   const plain = values.filter((v) => ['string', 'number'].includes(typeof v) && v !== '').map(String);
-  return [a.tool_name, ...plain.slice(0, 2)].join(' ').slice(0, 200).replace(/[\ud800-\udbff]$/, '');
+  return [a.tool_name, ...plain.slice(0, 2).map((v) => v.slice(0, 100).replace(/[\ud800-\udbff]$/, ''))];
 }
 
 // against is why a call cannot be decided in one batch with others; empty: it can.

@@ -24,7 +24,7 @@ export function JSONView({ value, name, label }: { value: JSONValue | undefined;
   const text = pretty(value);
   return (
     <div class="code">
-      <pre tabIndex={0} role="group" aria-label={label} dir="auto"><Coloured text={text.slice(0, most)} language={typeof value === 'string' ? '' : 'json'} /></pre>
+      <pre tabIndex={0} role="group" aria-label={label} dir={typeof value === 'string' ? 'auto' : 'ltr'}><Coloured text={text.slice(0, most)} language={typeof value === 'string' ? '' : 'json'} /></pre>
       <div class="code-actions"><Takes text={text} copied={typeof value === 'string' ? coded(text) : escaped(text)} name={name ?? 'value.json'} label={label} /></div>
     </div>
   );

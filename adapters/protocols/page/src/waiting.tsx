@@ -60,7 +60,7 @@ export function WaitingView() {
     const at = flat.findIndex((a) => a.suspension_id === answered);
     const next = flat[at + 1] ?? flat[at - 1];
     const won = at < 0 ? undefined : outcomeOf(flat[at].run_id, flat[at]);
-    setNotice(won?.others ? `Another user was faster: ${rowOf(flat[at])} is ${won.action === 'resume' ? 'approved' : 'denied'}.` : '');
+    setNotice(won?.others ? `Another user was faster: ${rowOf(flat[at]).join(' ')} is ${won.action === 'resume' ? 'approved' : 'denied'}.` : '');
     select({ call: rail.value ? '' : next?.suspension_id ?? '' });
     focusRow(next?.suspension_id);
     setTimeout(() => void approvals.read(), 400);
@@ -217,7 +217,8 @@ interface RowProperties {
 function Row({ item, here, chosen, why, batching, error, onToggle }: RowProperties) {
   const question = isQuestion(item);
   const hidden = hiddenIn(item.arguments);
-  const name = rowOf(item);
+  const parts = rowOf(item);
+  const name = parts.join(' ');
   const title = titleOf(item);
   const id = `why ${item.suspension_id}`.replaceAll(' ', '-');
   return (
@@ -228,7 +229,7 @@ function Row({ item, here, chosen, why, batching, error, onToggle }: RowProperti
       </label>
       <Icon name={question ? 'ask' : 'hand'} />
       <a class="cut" href={address({ ...route.value, call: item.suspension_id })} data-row={item.suspension_id} aria-current={here ? 'true' : undefined} dir="auto" onFocus={() => rail.value || select({ call: item.suspension_id })} onClick={(e) => (e.preventDefault(), select({ call: item.suspension_id }))}>
-        <strong><Shown text={name} /></strong>
+        <strong>{parts.map((p, i) => <bdi key={i}>{i > 0 && ' '}<Shown text={p} prose={question} /></bdi>)}</strong>
       </a>
       <time class="meta" dateTime={new Date(item.created_at).toISOString()} title={moment(item.created_at)}>{ago(item.created_at, Date.now())}</time>
       <span class="under">
