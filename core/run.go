@@ -69,7 +69,7 @@ type Run struct {
 	Resolution  string       `json:"resolution,omitempty"` // content hash of the agent that the run is pinned to
 	FirstSeq    uint64       `json:"first_seq,omitempty"`  // sequence of its first log record
 	CreatedAt   int64        `json:"created_at"`           // Unix milliseconds
-	StartedAt   int64        `json:"started_at,omitempty"`
+	StartedAt   int64        `json:"started_at,omitempty"` // when a worker first claimed it
 	FinishedAt  int64        `json:"finished_at,omitempty"`
 	WaitedMS    int64        `json:"waited_ms,omitempty"` // time of its waits that are over, for people and clients, while nothing of it ran
 	Takeovers   int          `json:"takeovers,omitempty"` // lost claims, after each of which another worker took the run over

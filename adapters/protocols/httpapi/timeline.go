@@ -52,7 +52,7 @@ type stepAttempt struct {
 type stepTakeover struct {
 	ClaimedAt int64 `json:"claimed_at,omitempty"` // time at which the worker claimed the run
 	LostAt    int64 `json:"lost_at"`              // time at which the lease ended, or the host started again
-	BeganAt   int64 `json:"began_at,omitempty"`   // time at which the next worker claimed the run; absent: not yet
+	BeganAt   int64 `json:"began_at"`             // time at which the next worker claimed the run
 }
 
 type stepFailure struct {
@@ -158,6 +158,9 @@ func stepOf(s host.Step) runStep {
 		step.Attempts = append(step.Attempts, stepAttempt{BeganAt: a.Began, EndedAt: a.Ended, FirstAt: a.First, Model: a.Model, Reason: a.Reason, WaitMS: a.Wait})
 	}
 	for _, l := range s.Losses {
+		if l.Began == 0 {
+			continue // no worker has taken it over yet
+		}
 		step.Takeovers = append(step.Takeovers, stepTakeover{ClaimedAt: l.Claimed, LostAt: l.Lost, BeganAt: l.Began})
 	}
 	if f := s.Failed; f != nil {

@@ -45,7 +45,7 @@ type Instant struct {
 	Step    int   // of InstantStep, InstantSaid and those of calls; from 1
 	Call    int   // its index in the turn
 	Decided int   // of InstantAsked: how many suspensions of the call were decided before
-	Round   int64 // of those of calls: when this claim began the round
+	Round   int64 // of those of calls: when this claim began the round; of InstantFirst: when the first claim that is known was taken
 }
 
 // InstantKind is the kind of an [Instant].
@@ -60,6 +60,7 @@ const (
 	InstantAsked                          // the start of the round in which a call's gates run: the clock of its gates, hooks and tool
 	InstantResultRound                    // the start of the round that gave a call's result
 	InstantResult                         // a call's result was made
+	InstantFirst                          // the run was claimed for the first time
 )
 
 // present are the Choices of a run that happens now.
@@ -68,7 +69,7 @@ type present struct{ env *env.Env }
 // Time implements Choices: it is now, or when this claim began the round.
 func (p present) Time(at Instant) int64 {
 	switch at.Kind {
-	case InstantAsked, InstantResultRound:
+	case InstantAsked, InstantResultRound, InstantFirst:
 		return at.Round
 	}
 	return p.env.Millis()

@@ -115,7 +115,7 @@ func TestWhatAStepAsksOfItsChoices(t *testing.T) {
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		for i, want := range [][]string{
 			{
-				"time 0 of RUN step 0 call 0 decided 0 round 0",
+				"time 0 of RUN step 0 call 0 decided 0 round 0", "time 7 of RUN step 0 call 0 decided 0 round 86400000",
 				"member of RUN step 1", "summary of RUN step 1", "counted of RUN step 1: 300",
 				"time 2 of RUN step 1 call 0 decided 0 round 0",
 				"time 4 of RUN step 1 call 0 decided 0 round 946684800000",

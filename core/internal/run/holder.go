@@ -170,6 +170,16 @@ func (h *holder) beganAt() int64 {
 	return h.s.choices.Time(Instant{Kind: InstantStep, Run: h.id, Step: int(h.head.Run.Step) + 1})
 }
 
+// startedAt is when the run was first claimed: under this claim, or under one that was lost
+// before anything of the run was stored.
+func (h *holder) startedAt() int64 {
+	first := h.stepBegan
+	if lost := h.head.Times().Losses; len(lost) > 0 && lost[0].Step == 1 && lost[0].Claimed > 0 {
+		first = min(first, lost[0].Claimed)
+	}
+	return h.s.choices.Time(Instant{Kind: InstantFirst, Run: h.id, Round: first})
+}
+
 // saidAt is when the turn of a step was complete, or the last words of a run said.
 func (h *holder) saidAt(number int) int64 {
 	return h.s.choices.Time(Instant{Kind: InstantSaid, Run: h.id, Step: number})

@@ -122,7 +122,7 @@ func (b *base) recall(ctx context.Context, h *holder) error {
 	b.record = &thread.RunRecord{
 		Run: core.Run{
 			ID: h.id, ThreadID: h.Key.Thread, AgentID: input.AgentID, Origin: input.Origin, Status: core.RunRunning,
-			Dispatch: h.head.Run.Dispatch, FirstSeq: h.head.Seq + 1, CreatedAt: input.CreatedAt, StartedAt: h.stepBegan,
+			Dispatch: h.head.Run.Dispatch, FirstSeq: h.head.Seq + 1, CreatedAt: input.CreatedAt, StartedAt: h.startedAt(),
 			Resolution: input.Resolution,
 		},
 		Request: input.Request, Frontend: input.Frontend.Stateless(), Parent: input.Parent,

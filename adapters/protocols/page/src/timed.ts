@@ -78,7 +78,7 @@ function timedStep(e: Step | undefined, s: StoredStep | undefined, previous: num
   const told = e?.began && (!s || s.began_at || e.began < said) ? e.began : 0;
   const began = s?.began_at || told || Math.min(previous || said, said) || e?.began || 0;
   const breaks = s?.takeovers?.length
-    ? s.takeovers.map((t, i, all) => ({ from: i ? all[i - 1].began_at : Math.min(e?.began || Infinity, s.attempts?.[0]?.began_at || Infinity, previous || t.lost_at, t.lost_at), lost: t.lost_at, to: t.began_at, moved: true }))
+    ? s.takeovers.map((t, i, all) => ({ from: t.claimed_at || (i ? all[i - 1].began_at : Math.min(e?.began || Infinity, s.attempts?.[0]?.began_at || Infinity, previous || t.lost_at, t.lost_at)), lost: t.lost_at, to: t.began_at, moved: true }))
     : (e?.voids ?? []).filter((v) => v.from && v.to).map((v) => ({ from: v.from, lost: v.lost, to: v.to, moved: v.moved }));
   const attempts = s?.attempts?.length ? s.attempts : e ? attemptsOf(e, began) : [];
   const known = attempts.filter(isFailure).length;

@@ -159,7 +159,7 @@ export interface StoredStep {
   queued_ms?: number; // from due to claimed
   first_at?: number; // the first token
   attempts?: Attempt[];
-  takeovers?: { lost_at: number; began_at: number }[];
+  takeovers?: { claimed_at?: number; lost_at: number; began_at: number }[];
 }
 
 // Who answers for a model of the specs, in the order in which they are tried.

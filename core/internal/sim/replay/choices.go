@@ -17,6 +17,8 @@ func (r *recording) Time(at run.Instant) int64 {
 	s := r.steps[at.Step]
 	switch at.Kind {
 	case run.InstantRun:
+		return cmp.Or(r.steps[1].began(), r.record.StartedAt)
+	case run.InstantFirst:
 		return r.record.StartedAt
 	case run.InstantStep:
 		return s.began()
