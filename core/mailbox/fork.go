@@ -145,7 +145,7 @@ type forking struct {
 	supersedes uint64
 	// summary is the newest summary that covers nothing after seq; 0: no such summary.
 	summary uint64
-	// prompts are the names of the records that the log names: of the requests of its turns.
+	// prompts are the names of the records that the requests of the log's turns were made from.
 	prompts map[string]bool
 }
 
@@ -251,22 +251,28 @@ func (f *forking) copyLog(ctx context.Context) error {
 	return flush()
 }
 
-// notePrompts notes the records that a record of the log names.
+// notePrompts notes the records that the request of a turn was made from.
 func (f *forking) notePrompts(record store.Record) error {
 	var turn struct {
 		Prompt string
 		Sent   struct{ Stored string }
+		Window struct{ Summary uint64 }
 	}
 	if err := f.s.records.Decode("log entry", record.Payload, &turn); err != nil {
 		return fmt.Errorf("log of %s: %s: %w", f.from, record.Name, err)
 	}
-	for _, hash := range []string{turn.Prompt, turn.Sent.Stored} {
-		if hash != "" {
-			if f.prompts == nil {
-				f.prompts = map[string]bool{}
-			}
-			f.prompts[recordname.Prompt(hash)] = true
-		}
+	if turn.Prompt == "" {
+		return nil
+	}
+	if f.prompts == nil {
+		f.prompts = map[string]bool{}
+	}
+	f.prompts[recordname.Prompt(turn.Prompt)] = true
+	if turn.Sent.Stored != "" {
+		f.prompts[recordname.Prompt(turn.Sent.Stored)] = true
+	}
+	if turn.Window.Summary != 0 { // it may be in force no more, since the turn was withdrawn
+		f.prompts[recordname.Summary(turn.Window.Summary)] = true
 	}
 	return nil
 }

@@ -109,6 +109,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		h := w.current().host
 		w.Stats.Steps.Inferences++
 		s := w.scripted.read(request)
+		w.received.add(s.run, request)
 		nonce := w.id()
 		if w.config.Trace != nil {
 			w.config.Trace("%s: inference %d of %s, step %d", h.name, nonce, s.name, s.step)

@@ -34,6 +34,7 @@ type Steps struct {
 	FailedSteps                                     int
 	LeftBehind                                      int // tools
 	Stops                                           int // processes that had to stop
+	Remade                                          int // requests, from the records of their turns
 	Switches                                        int // of threads, from one model of their pool to another
 }
 

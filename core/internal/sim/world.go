@@ -130,6 +130,7 @@ type World struct {
 	family     children
 	admissions admissions
 	forks      forks
+	received   received
 
 	people   people
 	scripted scripted
@@ -193,7 +194,7 @@ const (
 // New makes a world: its threads, its clients, its sweeper.
 func New(c Config) *World {
 	w := &World{
-		config: c, random: random{mix(c.Seed)}, stop: faultsLast, storage: newStorage(), provider: newProvider(),
+		config: c, random: random{mix(c.Seed)}, stop: faultsLast, storage: newStorage(), provider: newProvider(), received: received{},
 		checks: thread.Records{Schemas: thread.Schemas{Reads: 3, Writes: 3}, Extra: extra},
 		idle:   map[role][]*host{}, hosts: map[string]*host{},
 		family: children{byCall: map[string]*child{}, byRun: map[core.ID]*child{}, announced: map[string]int{}, ends: map[core.ID]int{}, missed: map[string]int{}},
@@ -292,6 +293,9 @@ func (w *World) Run() string {
 	}
 	if w.violation == "" {
 		w.auditor.final()
+	}
+	if w.violation == "" {
+		w.auditor.checkRequests()
 	}
 	if w.violation == "" && (w.config.Replayed || w.auditor.replaysForks()) {
 		w.auditor.replay()
