@@ -317,6 +317,9 @@ func (u *deciding) write(ctx context.Context, head thread.Head, later time.Durat
 	if u.byCall {
 		change.Dedupe = thread.CallDecisionKey(u.receipt.RunID, u.asked.Target, u.said.ID)
 	}
+	// An older program would run the call with the model's arguments, since it ignores what it
+	// does not know. So such a decision has a schema that it refuses, and the head says so
+	// before a claim.
 	name, records := u.name(), u.s.records
 	var edited uint16
 	if len(u.said.Arguments) > 0 {

@@ -251,7 +251,8 @@ func (f *forking) copyLog(ctx context.Context) error {
 	return flush()
 }
 
-// notePrompts notes the records that the request of a turn was made from.
+// notePrompts notes the records that the request of a turn was made from. Only the fields that
+// name them are read, so that a record of a newer program is no obstacle unless its schema is.
 func (f *forking) notePrompts(record store.Record) error {
 	var turn struct {
 		Prompt string
@@ -277,8 +278,10 @@ func (f *forking) notePrompts(record store.Record) error {
 	return nil
 }
 
-// copyPrompts stores for the fork what its turns name of their requests. A turn of the fork
-// that names the same does not store it again.
+// copyPrompts stores for the fork what its turns name of their requests, before the head of the
+// fork makes them visible: a reader of the fork finds each request of a copied turn, also when
+// the thread that it comes from is deleted. A turn of the fork that names the same does not store
+// it again.
 func (f *forking) copyPrompts(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(f.prompts)) {
 		record, ok, err := f.s.store.Get(ctx, f.from, name)

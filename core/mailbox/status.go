@@ -49,6 +49,8 @@ func (r reader) locate(ctx context.Context, tenant string, run core.ID) (key cor
 // run is [Service.Run].
 func (r reader) run(ctx context.Context, key core.ThreadKey, head thread.Head, run, dispatch core.ID) (core.Run, bool, error) {
 	got, _, ok, err := r.find(ctx, key, head, run, dispatch)
+	// What clients see in addition is made from the record at each read, and never stored: a
+	// corrected price holds for runs that are over as well.
 	shown := got.Run
 	if p := got.Parent; p != nil {
 		shown.StartedBy = &core.RunParent{ThreadID: p.Thread, RunID: p.Run, ToolCallID: p.ToolCall}

@@ -9,7 +9,7 @@ import (
 
 // ResponseFormat makes the model respond with JSON of a schema instead of free text.
 type ResponseFormat struct {
-	Name   string          `json:"name"`             // of the schema, for the provider: 1 to 64 of A-Z a-z 0-9 _ -
+	Name   string          `json:"name"`             // name of the schema, for the provider: 1 to 64 of A-Z a-z 0-9 _ -
 	Schema json.RawMessage `json:"schema"`           // JSON Schema of an object
 	Strict bool            `json:"strict,omitempty"` // the provider enforces the schema, where it can; a null may then mean an absent optional member
 }
@@ -57,7 +57,7 @@ const (
 // default, which is auto where there are tools.
 type ToolChoice struct {
 	Mode ToolMode `json:"mode,omitempty"`
-	Name string   `json:"name,omitempty"` // of mode tool alone
+	Name string   `json:"name,omitempty"` // name of the tool; only with mode tool
 }
 
 // IsZero reports whether nothing is chosen.

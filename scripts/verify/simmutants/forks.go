@@ -18,8 +18,8 @@ var forkMutants = []mutant{
 	{
 		Name: "a fork is made before its last records are stored",
 		File: "core/mailbox/fork.go",
-		Old:  "	return flush()\n}\n\n// copySummaries",
-		New:  "	page = page[:len(page)-1]\n	return flush()\n}\n\n// copySummaries",
+		Old:  "	return flush()\n}\n\n// notePrompts",
+		New:  "	page = page[:len(page)-1]\n	return flush()\n}\n\n// notePrompts",
 	},
 	{
 		Name: "a fork takes nothing back that was taken back",

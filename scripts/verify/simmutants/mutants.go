@@ -55,6 +55,7 @@ var mailboxMutants = []mutant{
 		File: "core/mailbox/status.go",
 		Old:  "	status, live := head.RunStatus(run)\n",
 		New:  "	if a, _, ok, _ := r.audit(ctx, key, recordname.Ended(dispatch)); ok && a.Run == run {\n		got.Run = core.Run{ID: run, Status: core.RunDone, Termination: &core.Termination{Type: core.TerminationCancelled}}\n		return got, 0, true, nil\n	}\n	status, live := head.RunStatus(run)\n",
+		Also: []change{{"core/mailbox/status.go", "core\"\n", "core\"\n	\"github.com/reveille-run/reveille/core/internal/recordname\"\n"}},
 	},
 	{
 		Name: "an orphan A#read is believed",
