@@ -55,9 +55,7 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 		}
 		edit := thread.Edit{ID: id, Revision: revision}
 		c := commit{w: &s.writer, key: key, change: edit,
-			build: func(next thread.Head, _ thread.Result) ([]store.Record, error) {
-				return editRecords(s.records, next, &in, record)
-			},
+			build: func(thread.Head, thread.Result) ([]store.Record, error) { return []store.Record{record}, nil },
 			over: func(ctx context.Context, head thread.Head) (bool, error) {
 				return s.reads.readAs(ctx, key, head, id, in.Run, edit, messages)
 			}}
@@ -65,6 +63,7 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 		head, result, err = c.run(ctx, head)
 		switch {
 		case err == nil && !result.Duplicate:
+			s.listAgain(ctx, key, head, &in)
 			return nil
 		case c.doubt && errors.Is(err, thread.ErrStale): // a later edit counts, as if it had come after this one
 			return nil
@@ -82,12 +81,17 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 	return err // each revision is another edit's, with another text
 }
 
-// editRecords are those of an edit: the input and, if it starts a run, the listing of the
-// run, which has the start of the input.
-func editRecords(records thread.Records, next thread.Head, in *thread.Queued, input store.Record) ([]store.Record, error) {
-	if _, ok := next.RunStatus(in.Run); !ok || next.Run.ID == in.Run {
-		return []store.Record{input}, nil
+// listAgain lists the run of an edited input by its new text, after the edit: a refused edit
+// must not be listed. A listing only serves lists, so that its failure is not the edit's.
+func (s *Service) listAgain(ctx context.Context, key core.ThreadKey, head thread.Head, in *thread.Queued) {
+	if _, ok := head.RunStatus(in.Run); !ok { // input for the inbox of another run
+		return
 	}
-	listing, err := inputListing(records, next, in, thread.Asked(in.Messages, core.ID{}))
-	return []store.Record{input, listing}, err
+	listing, err := inputListing(s.records, head, in, thread.Asked(in.Messages, core.ID{}))
+	if err == nil {
+		err = s.store.Put(ctx, key, listing)
+	}
+	if err != nil {
+		s.log.WarnContext(ctx, "run of edited input is listed by its old text", "tenant", key.Tenant, "thread", key.Thread, "run", in.Run, "error", err)
+	}
 }

@@ -56,6 +56,7 @@ func (au *auditor) final() {
 			au.w.fail(p, "the run waits without a ticket: %+v", *h)
 		}
 		th.runs.finalCounts()
+		th.checkListings(h)
 		for _, in := range th.inputs.accepted {
 			if in.over == "" && !(h.Open() && h.Run.Status == thread.Waiting) {
 				au.w.fail(p, "input %s is never read", in.name)
