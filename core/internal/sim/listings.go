@@ -31,7 +31,7 @@ func (th *threadState) checkListings(h *thread.Head) {
 			th.fail("%s has %d bytes of its input (%v)", name, len(text), err)
 		}
 		if l.Asked != "" && th.w.config.Faults == 0 && !th.logged.asked(run, l.Asked) && !th.submitted(run, l.Asked) {
-			th.fail("%s says that %q was asked", name, l.Asked)
+			th.fail("%s has the input %q, which the run has not read", name, l.Asked)
 		}
 	}
 }
