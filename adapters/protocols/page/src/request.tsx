@@ -26,15 +26,11 @@ interface Request {
 // Got is what there is of a request: the whole, or what the thread said before, and why.
 type Got = { request: Request; why?: undefined } | { messages: Message[]; cut: boolean; why: Refused };
 
-// told says whether the host tells requests, as its own description has it; asked once.
-let told: Promise<boolean> | undefined;
-const tells = () => (told ??= get<{ paths: object }>('openapi.json').then((d) => '/v1/runs/{run}/steps/{step}/request' in d.paths));
-
 // read reads the request of a step. Where the host does not tell it, it is what the thread
 // has said before.
-async function read(record: RunRecord, step: number): Promise<Got> {
+async function read(record: RunRecord, step: number, said: boolean): Promise<Got> {
   try {
-    if (!(await tells())) throw new Refused(404, 'not_found', 'This host does not keep requests.');
+    if (!said) throw new Refused(404, 'open', 'The host stores the request with the response of the model.');
     return { request: await get<Request>(`v1/runs/${record.id}/steps/${step}/request`) };
   } catch (e) {
     if (!(e instanceof Refused) || (e.status !== 403 && e.status !== 404)) throw e;
@@ -55,7 +51,7 @@ export function RequestView({ record }: { record: RunRecord }) {
   const of = `${record.id} ${step} ${!!here?.said}`;
   useEffect(() => {
     let late = false;
-    read(record, step).then((value) => !late && setGot({ of, value }), (value) => !late && setGot({ of, value }));
+    read(record, step, !!here?.said && !here.cut).then((value) => !late && setGot({ of, value }), (value) => !late && setGot({ of, value }));
     return () => void (late = true);
   }, [of]);
   const value = got?.of === of ? got.value : undefined;

@@ -86,5 +86,4 @@ export async function route(page, refused) {
   await json(/\/v1\/threads\/recorded\/state\/patches/, {
     patches: [{ revision: 3, run_id: run, step: 3, at: at(19 + wait), patch: [{ op: 'add', path: '/thread/case', value: { status: 'settled', refund: 'rf_20817' } }] }], has_more: false, next_cursor: null,
   });
-  await page.route(/openapi\.json$/, (r) => r.fulfill({ json: { paths: { '/v1/runs/{run}/steps/{step}/request': {} } } }));
 }

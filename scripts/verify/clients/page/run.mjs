@@ -154,6 +154,19 @@ export const ofRun = (on) => ({
     assert.deepEqual(JSON.parse(await page.evaluate(() => navigator.clipboard.readText())), recorded.request);
     assert.match(await side(page).locator('.facts').innerText(), /tool_use, 118 out, first token 0\.7 s[^]*max_tokens 2048, temperature 0\.2[^]*1,520 of 3,724 in/);
   }),
+  'the request of a step is what the host has stored': on(async (page) => {
+    await say(page, 'echo: as sent');
+    await log(page).getByText('Echo: as sent', { exact: true }).waitFor();
+    const id = await open(page);
+    await ended(page, id);
+    await row(page, /Step 2/).click();
+    await page.getByRole('tab', { name: 'Request' }).click();
+    await side(page).getByText('tool: echo').waitFor();
+    const stored = await page.evaluate(async (id) => (await fetch(`v1/runs/${id}/steps/2/request`)).json(), id);
+    assert.ok((await side(page).innerText()).includes(stored.system.slice(0, 40)), 'the system prompt is not shown');
+    await side(page).getByRole('button', { name: 'Copy as JSON' }).click();
+    assert.deepEqual(JSON.parse(await page.evaluate(() => navigator.clipboard.readText())), stored);
+  }),
   'a request that is not shown says why': on(async (page) => {
     await show(page, '?step=3&call=model&tab=request', { status: 403, json: { error: 'this deployment does not show requests', code: 'denied' } });
     await side(page).getByText('this deployment does not show requests').waitFor();
