@@ -108,8 +108,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		w := m.w
 		h := w.current().host
 		w.Stats.Steps.Inferences++
-		s := w.scripted.read(request)
-		w.received.add(s.run, request)
+		s := w.receive(request)
 		nonce := w.id()
 		if w.config.Trace != nil {
 			w.config.Trace("%s: inference %d of %s, step %d", h.name, nonce, s.name, s.step)

@@ -15,9 +15,13 @@ import (
 // received are the requests that models received for a run's steps.
 type received map[core.ID][]model.Request
 
-// add notes a request. The slices that it shares with the run do not change: the check in
-// the end finds out if they do.
-func (a received) add(run core.ID, r model.Request) { a[run] = append(a[run], r) }
+// receive reads a request as its model does, and notes it. The slices that it shares with
+// the run do not change: the check in the end finds out if they do.
+func (w *World) receive(r model.Request) script {
+	s := w.scripted.read(r)
+	w.received[s.run] = append(w.received[s.run], r)
+	return s
+}
 
 // checkRequests makes the request of each turn again, from the log alone: after any crash
 // and takeover, it is one that a model received for that step. A turn says that none is
