@@ -21,20 +21,26 @@ export function Chat({ conversation, agent }: { conversation: Conversation; agen
   const top = useRef(0);
   const [below, setBelow] = useState(false);
   const items = conversation.items.value;
+  const toEnd = () => {
+    const e = log.current;
+    if (!e) return;
+    e.scrollTo({ top: e.scrollHeight });
+    top.current = e.scrollTop; // where a move of the reader begins
+  };
   const jump = () => {
     bottom.current = true;
     setBelow(false);
-    log.current?.scrollTo({ top: log.current.scrollHeight });
+    toEnd();
   };
   useLayoutEffect(() => {
     if (!items.length) return;
-    if (bottom.current) log.current?.scrollTo({ top: log.current.scrollHeight });
+    if (bottom.current) toEnd();
     else setBelow(true);
   }, [items]);
   const column = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     // What comes later than the items, such as how the run ended, moves the end too.
-    const grown = new ResizeObserver(() => bottom.current && conversation.items.value.length && log.current?.scrollTo({ top: log.current.scrollHeight }));
+    const grown = new ResizeObserver(() => bottom.current && conversation.items.value.length && toEnd());
     grown.observe(column.current!);
     return () => grown.disconnect();
   }, []);
