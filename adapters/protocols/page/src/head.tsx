@@ -2,11 +2,12 @@
 // drawer.
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { coded } from './characters';
 import { Icon } from './icons';
 
 // Head is the 48 pixels above a view. state is right of the name, children at the far end.
 export function Head({ title, hint, state, children }: { title: string; hint?: string; state?: ComponentChildren; children?: ComponentChildren }) {
-  useEffect(() => void (document.title = `${title} · Reveille`), [title]);
+  useEffect(() => void (document.title = `${coded(title, true)} · Reveille`), [title]);
   return (
     <header class="head">
       <button type="button" class="icon-button drawer" popovertarget="threads" aria-label="Threads"><Icon name="menu" /></button>

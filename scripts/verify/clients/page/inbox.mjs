@@ -69,7 +69,7 @@ export const inbox = (on) => ({
     await open(page);
     await row(page, 'keys one').locator('[data-row]').focus();
     await page.waitForURL(/call=/);
-    await page.locator('.look').getByText('keys one').waitFor();
+    await page.locator('.look').getByText('keys one', { exact: true }).waitFor();
     await page.keyboard.press('e');
     await page.waitForFunction(() => document.activeElement?.tagName === 'TEXTAREA' && document.activeElement.value === 'keys one');
     await page.keyboard.press('Escape');
