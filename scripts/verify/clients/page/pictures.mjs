@@ -7,10 +7,10 @@ const browser = await launch();
 
 await report({
   pictures: async () => {
-    const { context, page, quiet } = await watched(browser, { viewport: { width: 1280, height: 720 }, deviceScaleFactor: 1.5 });
+    const { context, page, quiet } = await watched(browser, { viewport: { width: 1440, height: 860 }, deviceScaleFactor: 1.25 });
     await page.goto(url);
     const log = page.getByRole('log');
-    await say(page, 'think: The customer returned order 1042, so a refund is due.');
+    await say(page, 'parallel: order 1042, the stock, the rules');
     await log.getByRole('article', { name: 'Agent' }).last().waitFor();
     await page.getByRole('button', { name: 'Stop the run' }).waitFor({ state: 'detached' });
     await say(page, 'approve: refund 40 euros for order 1042');
