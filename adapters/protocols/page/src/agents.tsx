@@ -29,7 +29,9 @@ export function AgentsView() {
   );
 }
 
-const modes: Record<string, string> = { sequential: 'one after the other', parallel: 'side by side' };
+const modes: Record<string, string> = {
+  sequential: 'one after the other', parallel_batch_approval: 'side by side, on when all are decided', parallel_streaming: 'side by side, each on when it is decided',
+};
 
 function AgentView({ id }: { id: string }) {
   const agent = detail(id).value;

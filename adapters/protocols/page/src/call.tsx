@@ -79,7 +79,7 @@ function scaleOf(times: Times[]): Scale {
 // GroupLine says what the calls of a step come to as a whole.
 function GroupLine({ calls, times, scale }: { calls: ShownCall[]; times: Times[]; scale: Scale }) {
   const at = times.toSorted((a, b) => a.from - b.from);
-  const overlap = at.some((t, i) => i > 0 && t.from < at[i - 1].to);
+  const overlap = at.some((t, i) => i > 0 && t.from + 1 < at[i - 1].to); // times are whole milliseconds
   const open = calls.find((c) => ['running', 'writing', 'waiting'].includes(c.status));
   const failed = calls.filter((c) => toneOf(c.status) === 'failed').length;
   const [tone, sign, word] = open ? signs[open.status] : failed ? (['failed', 'cross', `${failed} of ${calls.length} failed`] as const) : signs.ok;
