@@ -30,7 +30,7 @@ export function AgentsView() {
 }
 
 const modes: Record<string, string> = {
-  sequential: 'one after the other', parallel_batch_approval: 'side by side, on when all are decided', parallel_streaming: 'side by side, each on when it is decided',
+  sequential: 'one after the other', parallel_batch_approval: 'side by side; the run continues when all are decided', parallel_streaming: 'side by side; each continues when it is decided',
 };
 
 function AgentView({ id }: { id: string }) {
