@@ -82,7 +82,7 @@ page-pictures: ## Take the pictures of the page for README.md; needs node, npm a
 page-speed: ## Compare how fast the page opens long runs and threads with a commit: BEFORE=HEAD~1; needs node, npm and chromium
 	@rm -rf .reveille/before && mkdir -p -m 700 .reveille/before && git archive $(BEFORE) adapters/protocols/page/dist | tar -x -C .reveille/before
 	cd scripts/verify/clients/page && npm ci --no-audit --no-fund --loglevel=error
-	$(GO) test -count=1 -tags clients -run PageSpeed ./functions/kit/local -before $(CURDIR)/.reveille/before/adapters/protocols/page/dist
+	$(GO) test -count=1 -tags clients -v -run PageSpeed ./functions/kit/local -before $(CURDIR)/.reveille/before/adapters/protocols/page/dist
 
 notice: ## Write the licenses of third-party code to adapters/protocols/page/NOTICE
 	$(GO) run ./scripts/verify/notice > .notice && mv .notice adapters/protocols/page/NOTICE

@@ -149,7 +149,7 @@ await report({
           blocked[j].push(busy);
         }
       }
-      console.error(`${name}: ${folders.map((f, j) => `${f.split('/').slice(-2).join('/')} ${median(took[j])} ms (blocked ${median(blocked[j])} ms)`).join(', ')}`);
+      console.error(`${name}: ${['before', 'now'].map((word, j) => `${word} ${median(took[j])} ms (blocked ${median(blocked[j])} ms)`).join(', ')}`);
     }
     for (const p of pages) p.close();
     await browser.close();
