@@ -91,7 +91,8 @@ func (a Account) money(b *strings.Builder) {
 		other.MemoryMB = mb
 		fmt.Fprintf(b, "| %d MB | %s |\n", mb, usd(other.Step().Sum()*1000))
 	}
-	b.WriteString("\nA run that waits for an approval costs nothing until then, unless a client keeps a stream open.\n")
+	b.WriteString("\nA run that waits for an approval costs nothing until then, unless a client keeps a stream open. A decision with edited arguments stores them twice, with the decision and with the result, and reads the record of the run once more.\n")
+	b.WriteString("\nThree kinds of data are there for people only:\n\n- **Requests as sent.** Each turn has 44 bytes more. The first turn of a thread stores one record more, with tools and system prompt. So does each turn after they have changed. A plugin that changes messages can add another one.\n- **Times of steps.** Each turn has 25 to 40 bytes more. Each failed call of its model adds about 100.\n- **Lists.** A list of runs reads head and title of each thread, and the record of each run. A list of threads reads head, title and one listing of each thread. A list of approvals reads the head, the run and its calls, and for names two or three records more. Most records are one read unit each.\n")
 }
 
 func (a Account) idle(b *strings.Builder) {
