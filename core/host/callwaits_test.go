@@ -3,6 +3,7 @@ package host_test
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -85,6 +86,8 @@ func TestApprovalsAreNamedAndFiltered(t *testing.T) {
 	ask(t, p, "acme", "a", "", `confirm {"text":"one"}`)
 	ask(t, p, "acme", "b", "", `where {}`)
 	ask(t, p, "acme", "c", "", `echo {"text":"done"}`)
+	// A thread is named after the run with the lowest id. Ids of one millisecond have no order.
+	time.Sleep(2 * time.Millisecond)
 	ask(t, p, "acme", "c", "", `confirm {"text":"two"}`)
 	for range 4 {
 		if err := p.WorkLocal(t.Context(), core.WakeUp{Tenant: "acme", Thread: "c"}); err != nil {

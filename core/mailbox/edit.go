@@ -63,13 +63,17 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 		head, result, err = c.run(ctx, head)
 		switch {
 		case err == nil && !result.Duplicate:
-			s.listAgain(ctx, key, head, &in)
+			s.listAgain(ctx, key, head, &in, revision)
 			return nil
 		case c.doubt && errors.Is(err, thread.ErrStale): // a later edit counts, as if it had come after this one
 			return nil
 		case err == nil:
 			if c.doubt {
-				if stored, err := s.reads.has(ctx, key, record); err != nil || stored {
+				stored, err := s.reads.has(ctx, key, record)
+				if stored { // only the response of the edit was lost
+					s.listAgain(ctx, key, head, &in, revision)
+				}
+				if err != nil || stored {
 					return err
 				}
 			}
@@ -83,8 +87,17 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 
 // listAgain lists the run of an edited input by its new text, after the edit: a refused edit
 // must not be listed. A listing only serves lists, so that its failure is not the edit's.
-func (s *Service) listAgain(ctx context.Context, key core.ThreadKey, head thread.Head, in *thread.Queued) {
+// An edit whose response was lost is listed too, unless the head has a later one, which is
+// listed by itself, or no longer has the run.
+func (s *Service) listAgain(ctx context.Context, key core.ThreadKey, head thread.Head, in *thread.Queued, revision uint32) {
 	if _, ok := head.RunStatus(in.Run); !ok { // input for the inbox of another run
+		return
+	}
+	counts, unread := head.Queues(in.Dispatch)
+	if !unread {
+		counts = head.Run.Revision
+	}
+	if counts != revision {
 		return
 	}
 	listing, err := inputListing(s.records, head, in, thread.Asked(in.Messages, core.ID{}))

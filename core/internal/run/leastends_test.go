@@ -161,3 +161,32 @@ func TestTheLastFormCutsResultsOfTheEnd(t *testing.T) {
 		})
 	}
 }
+
+// The last form keeps the tokens of the step that the end cuts short: the record's usage has
+// them, and whoever releases the slot of the run takes them off, since no slot has them.
+func TestTheLastFormKeepsTheTokensOfAStepThatWasCutShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w *world
+		var receipt mailbox.Receipt
+		used := core.Usage{Input: 30, Output: 7}
+		w = least(t, options{model: modelFunc(func(ctx context.Context, r model.Request) iterator {
+			return func(yield func(model.Delta, error) bool) {
+				yield(model.Delta{Type: model.DeltaUsage, Usage: used}, nil)
+				yield(say("well"), nil)
+				cancelRun(t, w, &trace{}, receipt)
+				<-ctx.Done()
+			}
+		})})
+		receipt = w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.step(t, key)
+		r := w.runRecord(t, receipt.RunID)
+		if r.Unfinished == nil || w.form(t, receipt) != thread.FormLeast || r.Usage != used {
+			t.Fatalf("form %s, usage %+v, cut short: %+v", w.form(t, receipt), r.Usage, r.Unfinished)
+		}
+		now := time.Now().UnixMilli() // two seconds after the start: the watch looks for a cancel that often
+		want := thread.Unfinished{Step: 1, At: now - 2000, Ended: now, Duration: 2000, Usage: used}
+		if diff := cmp.Diff(want, *r.Unfinished); diff != "" {
+			t.Errorf("the step that was cut short (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -184,7 +184,12 @@ func (p *runPart) stored(whole *thread.RunRecord, closing uint64) *thread.RunRec
 		record.Response = cutText(record.Response)
 	}
 	if p.form >= thread.FormLeast {
-		record.Bases, record.Models, record.Unknown, record.Unfinished, record.Losses = nil, nil, nil, nil, nil
+		record.Bases, record.Models, record.Unknown, record.Losses = nil, nil, nil, nil
+		if u := record.Unfinished; u != nil { // Usage has its tokens: who releases the slot takes them off
+			least := *u
+			least.Attempts = nil
+			record.Unfinished = &least
+		}
 		record.Ending.Termination.Detail = cutText(p.end.Detail)
 		if record.Termination != nil {
 			end := record.Ending.Termination

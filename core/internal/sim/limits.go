@@ -221,13 +221,12 @@ func (ru *runs) checkLimited(in *input, err error) {
 // no process could know, or without a slot since the commit of the turn was refused. The
 // part that a slot has of them is deducted with it. A charge without a slot stays, also
 // when it comes late, and one that comes late to a slot that was taken once more by a
-// late attempt. So may one that a slot has too, if the slot is released by a process that
-// does not know: that of another claim, or the sweep, while the first one is paused.
+// late attempt.
 func (a *admissions) noteCharge(tenant string, c store.Use) {
 	slotless, bare := c.Slot == (store.Slot{}), c
 	bare.Slot = store.Slot{}
 	again := a.turns[bare]
-	if slotless && again || a.charged[c] && a.taken[taking{c.Run, c.Slot.Since}] > 1 {
+	if a.charged[c] && (slotless || a.taken[taking{c.Run, c.Slot.Since}] > 1) {
 		stays := a.stays[tenant]
 		a.stays[tenant] = spending{stays.tokens + c.Tokens, stays.cost + c.Spend}
 	}

@@ -11,8 +11,12 @@ import (
 
 // checkListings: a run is listed for the owner of its thread, in a bounded size, by the start
 // of an input that it has read. After an edit the listing may be lost, and has what was
-// submitted.
+// submitted. A process that died before it made a thread may leave a listing without a head: no
+// list shows it, and it is not checked.
 func (th *threadState) checkListings(h *thread.Head) {
+	if !h.Exists() {
+		return
+	}
 	for name, r := range th.p.records {
 		id, isListing := strings.CutPrefix(name, recordname.Activity)
 		if !isListing || id == "" {
