@@ -1,6 +1,6 @@
 // The events of a run, as the host's native stream has them.
 import { useMemo, useRef, useState } from 'preact/hooks';
-import { count, took } from './format';
+import { count, number, took } from './format';
 import { Icon } from './icons';
 import { JSONView, download, oneLine } from './json';
 import type { RunRecord } from './record';
@@ -99,7 +99,7 @@ function about(e: RunEvent): string {
     case 'run_start':
       return `${e.agent_id ?? ''} in ${e.thread_id ?? ''}`;
     case 'inference_complete':
-      return [e.model, e.stop_reason, e.usage && `${(e.usage.input ?? 0).toLocaleString()} in, ${(e.usage.output ?? 0).toLocaleString()} out`].filter(Boolean).join(', ');
+      return [e.model, e.stop_reason, e.usage && `${number(e.usage.input ?? 0)} in, ${number(e.usage.output ?? 0)} out`].filter(Boolean).join(', ');
     case 'inference_retry':
     case 'inference_failed':
       return [e.reason, e.failed && `${count(e.failed, 'failure')}`, e.wait && `waits ${took(e.wait)}`].filter(Boolean).join(', ');

@@ -23,17 +23,25 @@ export function ago(ms: number, now: number): string {
   return `${Math.floor(s / 86_400)} d`;
 }
 
-export const clock = (ms: number) => new Date(ms).toLocaleTimeString();
-export const moment = (ms: number) => new Date(ms).toLocaleString();
+// One formatter serves all: to make one takes as long as a hundred uses of it.
+const numbers = new Intl.NumberFormat();
+const clocks = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+const minutes = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const moments = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
-export const count = (n: number, what: string) => `${n.toLocaleString()} ${what}${n === 1 ? '' : 's'}`;
+export const number = (n: number) => numbers.format(n);
+export const clock = (ms: number) => clocks.format(ms);
+export const minute = (ms: number) => minutes.format(ms);
+export const moment = (ms: number) => moments.format(ms);
+
+export const count = (n: number, what: string) => `${number(n)} ${what}${n === 1 ? '' : 's'}`;
 
 // tokens says what a call of a model took.
 export function tokens(u: Usage | undefined): string {
   if (!u || (!u.input && !u.output)) return '';
-  const parts = [`${(u.input ?? 0).toLocaleString()} in`, `${(u.output ?? 0).toLocaleString()} out`];
-  if (u.cache_read) parts.push(`${u.cache_read.toLocaleString()} cached`);
-  if (u.reasoning) parts.push(`${u.reasoning.toLocaleString()} reasoning`);
+  const parts = [`${number(u.input ?? 0)} in`, `${number(u.output ?? 0)} out`];
+  if (u.cache_read) parts.push(`${number(u.cache_read)} cached`);
+  if (u.reasoning) parts.push(`${number(u.reasoning)} reasoning`);
   return parts.join(' · ');
 }
 
@@ -48,6 +56,6 @@ export function money(usd: number): string {
 
 // amount is a large number in few digits: 812, 9,204, 82.3 k, 1.06 M.
 export function amount(n: number): string {
-  if (n < 10_000) return n.toLocaleString();
+  if (n < 10_000) return number(n);
   return n < 1_000_000 ? `${(n / 1000).toFixed(n < 100_000 ? 1 : 0)} k` : `${(n / 1_000_000).toFixed(2)} M`;
 }

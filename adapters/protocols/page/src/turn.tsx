@@ -1,7 +1,7 @@
 // One turn of the model in the chat: who said it, what it thought, said and called.
 import { useEffect, useRef } from 'preact/hooks';
 import { Calls } from './call';
-import { duration, tokens } from './format';
+import { duration, minute, tokens } from './format';
 import { FileView } from './file';
 import { Shown } from './hidden';
 import { Icon, Status } from './icons';
@@ -61,7 +61,7 @@ export function TurnView({ turn, record, agent, onDecided }: Properties) {
 // whenOf names the step of a turn; the first one of a run says when it was.
 function whenOf(turn: Turn, step: Step | undefined): string {
   const at = turn.step === 1 ? step?.began || turn.at : 0;
-  return [turn.step ? `step ${turn.step}` : '', at ? new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' }) : ''].filter(Boolean).join(', ');
+  return [turn.step ? `step ${turn.step}` : '', at ? minute(at) : ''].filter(Boolean).join(', ');
 }
 
 const reason = (kind: string) => kind.replaceAll('_', ' ');

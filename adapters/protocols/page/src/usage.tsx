@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { query, send } from './api';
-import { amount, duration, money } from './format';
+import { amount, duration, minute, money } from './format';
 import { Head } from './head';
 import { Icon } from './icons';
 import { download } from './json';
@@ -135,7 +135,7 @@ function Limit({ word, text, part }: { word: string; text: string; part: number 
 }
 
 function Pace({ word, at, now }: { word: string; at: number; now: number }) {
-  const time = new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+  const time = minute(at);
   return (
     <p class="note"><Icon name="warn" /><span><strong>{at <= now ? `${word}: the limit is reached.` : `At this pace, ${word.toLowerCase()} reach${word === 'Spend' ? 'es' : ''} the limit at ${time}.`}</strong> After that, the host refuses new runs with 429. Open runs continue.</span></p>
   );
