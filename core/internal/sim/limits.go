@@ -86,7 +86,7 @@ type tenantDay struct {
 type admitted struct {
 	thread core.ThreadKey
 	times  int           // that it is counted: more than once by tries that came late
-	since  time.Duration // when it was counted last
+	since  time.Duration // when a process began to count it last
 	// slow means that it may not be counted: it was enqueued so late that the sweep took
 	// it for lost, or an attempt that had given up, and is gone, withdrew its count late.
 	slow bool
@@ -107,7 +107,8 @@ func (au *auditor) noteAdmission(tenant string, a store.Admitting, had bool) {
 		run = &admitted{thread: core.ThreadKey{Tenant: tenant, Thread: a.Slot.Thread}}
 		au.w.admissions.runs[a.Run] = run
 	}
-	run.times, run.since = run.times+1, au.w.now
+	// The sweep counts from when the process began to admit it, which may have paused since.
+	run.times, run.since = run.times+1, min(au.w.now, time.UnixMilli(a.Slot.Since).Sub(epoch))
 }
 
 // enqueueTime is how long after its admission a run may be enqueued.
