@@ -9,6 +9,11 @@ import (
 // checkListed: who reads a head knows whether it understands the input that the
 // head lists.
 func (th *threadState) checkListed(a, b *thread.Head) {
+	for _, d := range b.Unopened() {
+		if d.Revision > 0 {
+			th.inputs.edited[recordname.Input(d.ID, d.Revision)] = true
+		}
+	}
 	if !th.w.config.Programs.Mixed {
 		return
 	}

@@ -11,8 +11,8 @@ import (
 
 // checkListings: a run is listed for the owner of its thread, in a bounded size, by the start
 // of an input that it has read. After an edit the listing may be lost, and has what was
-// submitted. A process that died before it made a thread may leave a listing without a head: no
-// list shows it, and it is not checked.
+// submitted, or an earlier edit. A process that died before it made a thread may leave a
+// listing without a head: no list shows it, and it is not checked.
 func (th *threadState) checkListings(h *thread.Head) {
 	if !h.Exists() {
 		return
@@ -55,10 +55,10 @@ func (lo *logged) asked(run core.ID, start string) bool {
 	return !read
 }
 
-// submitted reports whether the input of a run began so before it was edited.
+// submitted reports whether the input of a run began so before it was edited, or edited again.
 func (th *threadState) submitted(run core.ID, start string) bool {
 	for name, r := range th.p.records {
-		if !strings.HasPrefix(name, "Q#") || !strings.HasSuffix(name, "#0") {
+		if !strings.HasPrefix(name, "Q#") || !strings.HasSuffix(name, "#0") && !th.inputs.edited[name] {
 			continue
 		}
 		if in, err := th.w.checks.DecodeQueued(r.Payload); err == nil && in.Run == run && thread.Short(thread.Asked(in.Messages, core.ID{})) == start {

@@ -60,6 +60,7 @@ type inputs struct {
 	named      map[core.ID]bool   // runs that a client has named to end them
 	interrupts uint64             // that clients have asked for, each as often as it took
 	takenBack  map[core.ID]bool   // inputs that a client knows as withdrawn
+	edited     map[string]bool    // records of edits that counted before a run opened
 }
 
 // runs is what happened to the runs of a thread.
@@ -131,7 +132,7 @@ func newThreadState(w *World, i int, p *partition) *threadState {
 	th.logged = logged{th: th, fixed: map[uint64]bool{}, folded: folded{fold: state.Snapshot{}.Fold(), committed: map[string]bool{}}}
 	th.inputs = inputs{
 		th: th, accepted: map[core.ID]*input{}, byText: map[string]*input{}, reads: map[string]int{}, readBy: map[string]core.ID{},
-		cut: map[core.ID]bool{}, named: map[core.ID]bool{}, takenBack: map[core.ID]bool{},
+		cut: map[core.ID]bool{}, named: map[core.ID]bool{}, takenBack: map[core.ID]bool{}, edited: map[string]bool{},
 	}
 	th.runs = runs{
 		th: th, ended: map[core.ID]final{}, seen: map[core.ID][]core.Termination{}, hung: map[core.ID]bool{}, lostClosing: map[core.ID]int{},
