@@ -14,7 +14,8 @@ import (
 // commits on the memory store, which encodes and decodes every record, and what lists run
 // and thread. A collection empties pools, and how many there are depends on the machine:
 // there is none while it counts. The race detector allocates, too, so that the test is left
-// out under it.
+// out under it. The bytes vary by a twentieth from process to process, with the size of maps
+// that have random seeds. A turn names the hash of its request, and has its times.
 func TestRunOfTwoStepsAllocatesLittle(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -22,8 +23,8 @@ func TestRunOfTwoStepsAllocatesLittle(t *testing.T) {
 		most    float64 // objects a run
 		bytes   uint64  // a run, at most
 	}{
-		{"without plugins", options{}, 310, 46_000},
-		{"with three idle plugins", options{plugins: idlePlugins()}, 370, 53_000},
+		{"without plugins", options{}, 310, 47_000},
+		{"with three idle plugins", options{plugins: idlePlugins()}, 370, 55_000},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
