@@ -21,7 +21,11 @@ func (m *machine) supersede(ctx context.Context, from uint64) error {
 	if err != nil {
 		return err
 	}
-	then, err := m.holder.s.reader.Read(ctx, m.holder.reads(m.base.conversation), from-1)
+	at := m.holder.reads(m.base.conversation)
+	then, err := m.holder.s.reader.Read(ctx, at, from-1)
+	if err == nil { // the newest turn that is left may show a message from before its window
+		then, err = m.holder.s.reader.FindFront(ctx, at, then)
+	}
 	if err != nil {
 		return fmt.Errorf("read the thread before sequence %d: %w", from, err)
 	}

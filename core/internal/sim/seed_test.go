@@ -36,6 +36,12 @@ func TestAReplayFinishesResultsInTheirPlaces(t *testing.T) {
 	replayed(t, 10435, 72242)
 }
 
+// A run takes the end of a thread back whose newest turn that is left shows a message from before
+// its window: the run's first request shows it too, as its record says.
+func TestARunThatBeginsAnewShowsWhatItsWindowNames(t *testing.T) {
+	replayed(t, 8817)
+}
+
 // replayed runs worlds and repeats their runs.
 func replayed(t *testing.T, worlds ...int) {
 	t.Helper()
