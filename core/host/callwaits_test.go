@@ -3,6 +3,7 @@ package host_test
 import (
 	"encoding/json"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -81,7 +82,9 @@ func TestACallThatDidNotWait(t *testing.T) {
 
 // The list names thread and run, and is narrowed to a kind or an agent: a thread that is
 // excluded takes no place on a page.
-func TestApprovalsAreNamedAndFiltered(t *testing.T) {
+func TestApprovalsAreNamedAndFiltered(t *testing.T) { synctest.Test(t, approvalsAreNamedAndFiltered) }
+
+func approvalsAreNamedAndFiltered(t *testing.T) {
 	p := confirming(t, nil)
 	ask(t, p, "acme", "a", "", `confirm {"text":"one"}`)
 	ask(t, p, "acme", "b", "", `where {}`)

@@ -104,7 +104,7 @@ export function AnswerField({ run, ticket, agent, at, of, onInstead, onDecided, 
   );
 }
 
-// useDigits lets a digit choose, where nobody writes.
+// useDigits lets a digit choose a value, unless a text field has the focus.
 function useDigits(choices: Choice[], choose: (c: Choice) => void): void {
   const latest = useRef({ choices, choose });
   latest.current = { choices, choose };

@@ -47,7 +47,7 @@ export interface Change {
   suspension?: string; // of a decision
 }
 
-// changed is what is told of each change that this tab has made; tabs.ts sets it.
+// changed is called after each change that this tab has made; tabs.ts sets it.
 export const changed: { tell?: (c: Change) => void } = {};
 
 // unlock takes a token, and begins anew with it.

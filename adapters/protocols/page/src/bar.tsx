@@ -1,4 +1,4 @@
-// The bar below the chat: how its run stands, and what it has taken.
+// The bar below the chat: the state of its run, with tokens, cost and time.
 import { useEffect } from 'preact/hooks';
 import { figuresOf } from './figures';
 import { recordOf } from './follow';
@@ -10,7 +10,7 @@ import { useNow } from './now';
 import type { RunRecord } from './record';
 import { readRun } from './stored';
 
-// RunBar says in one line how the run stands.
+// RunBar shows the state and the figures of a run in one line.
 export function RunBar({ run }: { run: string }) {
   const record = run ? recordOf(run) : undefined;
   record?.version.value;

@@ -2,7 +2,7 @@
 // some of them reads as another one, so they are shown as their codes.
 import type { JSONValue } from './types';
 
-// Hidden is one such character, as often as it stands in a row.
+// Hidden is one such character, with the number of its repetitions.
 export interface Hidden {
   code: string; // such as U+202E
   name: string;

@@ -28,7 +28,7 @@ export function Composer({ conversation, agent, onSaid }: Properties) {
   const questions = open.filter(isQuestion);
   const waits = open.map((t) => t.suspension_id).join(' ');
   const [instead, setInstead] = useState(''); // what waited when the user wanted to say something else
-  const [answers, setAnswers] = useState(''); // and when they wanted to answer, though a message was begun
+  const [answers, setAnswers] = useState(''); // the tickets that the user chose to answer, although the field has a draft
   const started = !conversation.fresh || record !== undefined;
   const name = started ? conversation.id : fresh;
   useLayoutEffect(() => {

@@ -23,7 +23,7 @@ interface MessagePage {
 
 export type Mode = 'queue' | 'steer' | 'interrupt';
 
-// An ended run is an earlier one that did not end by itself. end is where the open run stands.
+// An ended run is an earlier one that did not end by itself. end marks the place of the open run.
 export type Item = { kind: 'said'; message: Message } | { kind: 'turn'; turn: Turn; record?: RunRecord } | { kind: 'ended'; run: Run } | { kind: 'end'; record: RunRecord };
 
 const pageSize = 50;

@@ -84,8 +84,8 @@ export function EventsView({ record }: { record: RunRecord }) {
   );
 }
 
-// since is the time from the start of the run, in seconds; what comes long after it stands
-// apart.
+// since is the time from the start of the run, in seconds; after ten minutes as words, such as
+// +12 min.
 function since(record: RunRecord, { id, event: e }: Line): string {
   const at = e.time ? Date.parse(e.time) : 0;
   if (!at || !record.began || (!id && e.event_type.endsWith('_snapshot'))) return ''; // a snapshot has the time of reading

@@ -1,4 +1,4 @@
-// The keyboard. Letters work where nobody writes, and can be switched off.
+// The keyboard. Letters work outside of text fields, and can be switched off.
 import { signal } from '@preact/signals';
 import { go, route, select, tabs } from './route';
 import { closeDrawers, openDrawer, revealDetails } from './layout';
