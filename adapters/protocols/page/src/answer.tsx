@@ -1,5 +1,5 @@
 // The field below the chat as the answer to what an agent asks.
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { formOf, given, wordsOf, type Choice } from './asked';
 import { decide, type Decision } from './decisions';
 import { draftOf, write } from './draft';
@@ -108,7 +108,7 @@ export function AnswerField({ run, ticket, agent, at, of, onInstead, onDecided, 
 function useDigits(choices: Choice[], choose: (c: Choice) => void): void {
   const latest = useRef({ choices, choose });
   latest.current = { choices, choose };
-  useEffect(() => {
+  useLayoutEffect(() => {
     const press = (e: KeyboardEvent) => {
       const { choices, choose } = latest.current;
       const choice = /^[1-9]$/.test(e.key) ? choices[Number(e.key) - 1] : undefined;

@@ -1,5 +1,5 @@
 // Escape closes what was opened last, and no more than that.
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
 const open: { close: () => void }[] = [];
 
@@ -14,7 +14,7 @@ addEventListener('keydown', (e) => {
 export function useEscape(is: boolean, close: () => void): void {
   const latest = useRef(close);
   latest.current = close;
-  useEffect(() => {
+  useLayoutEffect(() => { // at once: a key may follow what is drawn before an effect runs
     if (!is) return;
     const mine = { close: () => latest.current() };
     open.push(mine);

@@ -1,5 +1,5 @@
 // Everything that waits for an answer of a person: what ends first is first.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { isQuestion } from './asked';
 import { BatchBar } from './batch';
 import { outcomeOf } from './decisions';
@@ -133,7 +133,7 @@ interface Acts {
 function useKeys(list: { current: HTMLElement | null }, acts: Acts): void {
   const latest = useRef(acts);
   latest.current = acts;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const press = (e: KeyboardEvent) => {
       const on = e.target as HTMLElement;
       if (!letters.value || e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || e.isComposing || document.querySelector('dialog[open], :popover-open')) return;

@@ -62,6 +62,22 @@ export const decide = (on) => ({
     await log(page).getByText('Echo: other', { exact: true }).waitFor();
     await ticket(page, 'danger').waitFor({ state: 'detached' });
   }),
+  'Escape closes what has just come': on(async (page) => {
+    await say(page, 'approve: at once');
+    await ticket(page, 'danger').waitFor();
+    await page.evaluate(() => {
+      new MutationObserver((_, self) => {
+        if (!document.querySelector('[role=alert]')) return;
+        self.disconnect();
+        document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true, cancelable: true }));
+        window.pressed = true;
+      }).observe(document.body, { childList: true, subtree: true });
+    });
+    await say(page, 'echo: other');
+    await page.waitForFunction(() => window.pressed);
+    await page.getByRole('alert').waitFor({ state: 'detached' });
+    await ticket(page, 'danger').waitFor();
+  }),
   'a choice answers, by a digit too': on(async (page) => {
     await clerk(page, ['choose', { question: 'Which language?' }]);
     await page.locator('.lead').getByText('Which language?').waitFor();
