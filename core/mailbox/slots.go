@@ -161,6 +161,8 @@ func compareIDs(a, b core.ID) int { return slices.Compare(a[:], b[:]) }
 // it again.
 func (s *slots) sweepOne(ctx context.Context, tenant string, run core.ID, slot store.Slot) error {
 	key := core.ThreadKey{Tenant: tenant, Thread: slot.Thread}
+	// A sweep that is paused from here on does not see what is enqueued in the meantime.
+	mayCome := s.env.Millis() < slot.Since+s.enqueueTime.Milliseconds()
 	head, err := s.reads.head(ctx, key)
 	if err != nil {
 		return err
@@ -188,13 +190,14 @@ func (s *slots) sweepOne(ctx context.Context, tenant string, run core.ID, slot s
 		}
 		return s.gate.Release(ctx, tenant, run, slot, tokens, record.Spend)
 	}
-	return s.sweepUnopened(ctx, key, &head, run, slot)
+	return s.sweepUnopened(ctx, key, &head, run, slot, mayCome)
 }
 
 // sweepUnopened looks at the slot of a run that no step has opened and that the head does
 // not have: it was taken out of the queue, or its input went to another run, or the write
-// that was to enqueue it is still on its way.
-func (s *slots) sweepUnopened(ctx context.Context, key core.ThreadKey, head *thread.Head, run core.ID, slot store.Slot) error {
+// that is to enqueue it was still on its way when the head was read. mayCome means that it
+// had time left for that.
+func (s *slots) sweepUnopened(ctx context.Context, key core.ThreadKey, head *thread.Head, run core.ID, slot store.Slot, mayCome bool) error {
 	_, dispatch, pointed, err := s.reads.locate(ctx, key.Tenant, run)
 	if err != nil {
 		return err
@@ -210,7 +213,7 @@ func (s *slots) sweepUnopened(ctx context.Context, key core.ThreadKey, head *thr
 			return s.gate.Withdraw(ctx, key.Tenant, run, slot)
 		}
 	}
-	if s.env.Millis() < slot.Since+s.enqueueTime.Milliseconds() {
+	if mayCome {
 		return nil
 	}
 	return s.gate.Withdraw(ctx, key.Tenant, run, slot)

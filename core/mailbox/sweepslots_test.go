@@ -91,3 +91,27 @@ func TestTheSecondPartOfASweepOfSlotsMayFail(t *testing.T) {
 		}
 	})
 }
+
+// A sweep that is paused after it has read the head does not know of what was enqueued
+// since: the time that a run may take to be enqueued is over if it was over before the read.
+func TestASweepThatWasPausedKeepsTheSlotOfAYoungRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := limited(t)
+		run := core.ID{1}
+		if _, _, err := w.store.Backend.Admit(t.Context(), "t", store.Admitting{Run: run, Slot: store.Slot{Thread: "x", Since: time.Now().UnixMilli()}}); err != nil {
+			t.Fatal(err)
+		}
+		w.store.OnHead = func(_ context.Context, _ core.ThreadKey) (thread.Head, error) {
+			time.Sleep(time.Hour)
+			return thread.Head{}, nil
+		}
+		for pass, want := range []int{1, 0} { // the second one begins an hour later
+			if _, err := w.Sweep(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if used := w.used(t); len(used.Slots) != want {
+				t.Errorf("sweep %d: slots %v, want %d", pass+1, used.Slots, want)
+			}
+		}
+	})
+}
