@@ -99,7 +99,11 @@ func TestTheDashboardCanBeRead(t *testing.T) {
 		t.Fatalf("the dashboard is %q on condition %q", body, of.Resources["Board"].Condition)
 	}
 	taken := map[[2]int]string{}
-	for _, w := range decode[struct{ Widgets []widget }](t, []byte(body)).Widgets {
+	parts := decode[[]any](t, []byte(body)) // the text, and what it calls the table that is used
+	if diff := cmp.Diff([]any{map[string]any{"Threads": either["!Ref Threads"]}}, parts[1:]); diff != "" {
+		t.Error(diff)
+	}
+	for _, w := range decode[struct{ Widgets []widget }](t, []byte(parts[0].(string))).Widgets {
 		if other, ok := taken[[2]int{w.X, w.Y}]; ok || w.X+w.Width > 24 {
 			t.Errorf("%q is at %d, %d, as is %q", w.Properties.Title, w.X, w.Y, other)
 		}

@@ -16,11 +16,14 @@ import (
 type template struct {
 	Parameters map[string]parameter
 	Conditions map[string]string
+	Rules      map[string]struct{ Assertions []assertion }
 	Mappings   map[string]map[string]map[string]int
 	Globals    struct{ Function function }
 	Resources  map[string]resource
 	Outputs    map[string]struct{ Condition, Value string }
 }
+
+type assertion struct{ Assert, AssertDescription string }
 
 type parameter struct {
 	Default       any

@@ -77,7 +77,7 @@ func TestWhatEachRoleMayDo(t *testing.T) {
 			for _, s := range policy.PolicyDocument.Statement {
 				for _, action := range s.Action {
 					for _, resource := range s.Resource {
-						got[id] = append(got[id], s.Effect+" "+action+" "+resource)
+						got[id] = append(got[id], s.Effect+" "+action+" "+own(resource))
 					}
 				}
 			}
@@ -165,7 +165,7 @@ func TestWhatIsAddedToRoles(t *testing.T) {
 		for _, s := range p.PolicyDocument.Statement {
 			for _, action := range s.Action {
 				for _, resource := range s.Resource {
-					resource, _, _ = strings.Cut(resource, ",{") // what fills it in
+					resource, _, _ = strings.Cut(own(resource), ",{") // what fills it in
 					got[id] = append(got[id], strings.Join([]string{of.Resources[id].Condition, strings.Join(p.Roles, " "), s.Effect, action, resource}, ": "))
 				}
 			}

@@ -63,7 +63,7 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 		"Globals": {
 			"REVEILLE_AUTH":                 "!Ref Auth",
 			"REVEILLE_CLIENTS":              "!Ref Clients",
-			"REVEILLE_CONFIG_TABLE":         "!Ref Config",
+			"REVEILLE_CONFIG_TABLE":         either["!Ref Config"],
 			"REVEILLE_EVENT_BUS":            "!Ref EventBus",
 			"REVEILLE_ISSUER":               "!Ref Issuer",
 			"REVEILLE_KEYS_URL":             "!Ref KeysUrl",
@@ -76,12 +76,12 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 			"REVEILLE_MODEL":                "!Ref Model",
 			"REVEILLE_ORIGINS":              "!Ref Origins",
 			"REVEILLE_PAGE":                 "!Ref Page",
-			"REVEILLE_PAYLOAD_BUCKET":       "!Ref Payloads",
+			"REVEILLE_PAYLOAD_BUCKET":       either["!Ref Payloads"],
 			"REVEILLE_QUEUE_URL":            "!Ref Queue",
 			"REVEILLE_SHOW_MODELS":          "!Ref ShowModels",
 			"REVEILLE_SHOW_REQUESTS":        "!Ref ShowRequests",
 			"REVEILLE_STEPS_PER_INVOCATION": "!Ref Steps",
-			"REVEILLE_TABLE":                "!Ref Threads",
+			"REVEILLE_TABLE":                either["!Ref Threads"],
 			"REVEILLE_TENANT":               "!Ref Tenant",
 			"REVEILLE_TENANT_CLAIM":         "!Ref TenantClaim",
 			"REVEILLE_TENANTS":              `!If ["HasTenants","!Ref Tenants","!If [\"Signed\",\"!Sub ${AWS::AccountId}=default\",\"\"]"]`,
@@ -116,7 +116,7 @@ const queueURL = "https://sqs.us-east-1.amazonaws.com/123456789012/queue"
 func environ(of template, given map[string]string) []string {
 	var pairs []string
 	for name, value := range of.Globals.Function.Environment.Variables {
-		text := fmt.Sprint(value)
+		text := own(fmt.Sprint(value))
 		if strings.HasPrefix(text, "!If ") {
 			text = given[name]
 		}
