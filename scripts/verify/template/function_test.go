@@ -148,14 +148,29 @@ func seconds(t *testing.T, of template, timeout any) (all []int) {
 	return all
 }
 
-func TestReservedConcurrencyIsOffUnlessItIsSaid(t *testing.T) {
+// TestStreamIsBoundedByDefault: its URL has no other bound.
+func TestStreamIsBoundedByDefault(t *testing.T) {
 	of := read(t)
-	for id, condition := range map[string]string{"StepReserved": "ReservesStep", "StreamReserved": "ReservesStream"} {
-		if got := of.Parameters[id].Default; got != -1.0 {
-			t.Errorf("%s is %v by default", id, got)
+	for id, want := range map[string]struct {
+		condition string
+		most      float64
+	}{"StepReserved": {"ReservesStep", -1}, "StreamReserved": {"ReservesStream", 100}} {
+		p := of.Parameters[id]
+		if p.Default != want.most || *p.MinValue != -1 || *p.MaxValue != 10000 {
+			t.Errorf("%s is %v by default, of %d to %d", id, p.Default, *p.MinValue, *p.MaxValue)
 		}
-		if got, want := of.Conditions[condition], `!Not ["!Equals [\"!Ref `+id+`\",-1]"]`; got != want {
-			t.Errorf("condition %s is %s, want %s", condition, got, want)
+		if got, want := of.Conditions[want.condition], `!Not ["!Equals [\"!Ref `+id+`\",-1]"]`; got != want {
+			t.Errorf("the condition of %s is %s, want %s", id, got, want)
+		}
+	}
+}
+
+func TestRatesHaveBounds(t *testing.T) {
+	of := read(t)
+	for id, want := range map[string][3]int{"RequestRate": {100, 1, 10000}, "RequestBurst": {200, 1, 5000}} {
+		p := of.Parameters[id]
+		if p.Default != float64(want[0]) || *p.MinValue != want[1] || *p.MaxValue != want[2] {
+			t.Errorf("%s is %v by default, of %d to %d; want %v", id, p.Default, *p.MinValue, *p.MaxValue, want)
 		}
 	}
 }

@@ -29,6 +29,8 @@ type Stack struct {
 	conditions map[string]any
 	mappings   map[string]map[string]map[string]any
 	resources  map[string]resource
+	outputs    map[string]output
+	rules      map[string]assertions
 }
 
 type resource struct {
@@ -47,13 +49,15 @@ func Read(text []byte, o Options) (*Stack, error) {
 		Conditions map[string]any
 		Mappings   map[string]map[string]map[string]any
 		Resources  map[string]resource
+		Outputs    map[string]output
+		Rules      map[string]assertions
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber() // which prints as in the template
 	if err := decoder.Decode(&template); err != nil {
 		return nil, fmt.Errorf("stack: %w", err)
 	}
-	s := &Stack{options: o, parameters: map[string]any{}, conditions: template.Conditions, mappings: template.Mappings, resources: template.Resources}
+	s := &Stack{options: o, parameters: map[string]any{}, conditions: template.Conditions, mappings: template.Mappings, resources: template.Resources, outputs: template.Outputs, rules: template.Rules}
 	unknown := maps.Clone(o.Parameters)
 	for name, p := range template.Parameters {
 		value := fmt.Sprint(p.Default)
@@ -193,6 +197,10 @@ func (s *Stack) attribute(id, attribute string) (any, error) {
 		return "arn:aws:s3:::" + name, nil
 	case "AWS::Events::Rule Arn":
 		return arn("events", "rule/"+name), nil
+	case "AWS::ApiGateway::DomainName RegionalDomainName", "AWS::ApiGatewayV2::DomainName RegionalDomainName":
+		return "d-" + strings.ToLower(name) + ".execute-api." + Region + ".amazonaws.com", nil
+	case "AWS::ApiGateway::DomainName RegionalHostedZoneId", "AWS::ApiGatewayV2::DomainName RegionalHostedZoneId":
+		return "Z1UJRXOUMOOFQ8", nil
 	case "AWS::Lambda::Version Version":
 		return "1", nil
 	case "AWS::Lambda::Url FunctionUrl":
