@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -60,25 +61,35 @@ func properties[T any](tb testing.TB, s *stack.Stack, kind string) map[string]T 
 	return decoded
 }
 
-// transform runs SAM's transform.
+// transform returns the template after SAM's transform.
 func transform(tb testing.TB) []byte {
 	tb.Helper()
-	python, err := exec.Command("../python.sh", "aws").Output()
-	if err != nil {
-		tb.Fatalf("python: %v", err)
-	}
-	target := filepath.Join(tb.TempDir(), "template.json")
-	c := exec.Command(strings.TrimSpace(string(python)), "scripts/verify/sam-transform.py", "template.yaml", target)
-	c.Dir = filepath.Join("..", "..", "..")
-	if out, err := c.CombinedOutput(); err != nil {
-		tb.Fatalf("transform: %v\n%s", err, out)
-	}
-	text, err := os.ReadFile(target)
+	text, err := transformed()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return text
 }
+
+// transformed runs SAM's transform once for all tests: it takes a second or more.
+var transformed = sync.OnceValues(func() ([]byte, error) {
+	python, err := exec.Command("../python.sh", "aws").Output()
+	if err != nil {
+		return nil, fmt.Errorf("python: %w", err)
+	}
+	folder, err := os.MkdirTemp("", "template")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	target := filepath.Join(folder, "template.json")
+	c := exec.Command(strings.TrimSpace(string(python)), "scripts/verify/sam-transform.py", "template.yaml", target)
+	c.Dir = filepath.Join("..", "..", "..")
+	if out, err := c.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("transform: %w\n%s", err, out)
+	}
+	return os.ReadFile(target)
+})
 
 // deploy makes what the template says with these parameters.
 func deploy(tb testing.TB, parameters map[string]string) *deployment {

@@ -2,6 +2,7 @@ package template
 
 import (
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ type function struct {
 	Reserved                                             string `json:"ReservedConcurrentExecutions"`
 	Role                                                 string
 	Policies                                             any
+	VpcConfig                                            string
 	LoggingConfig                                        struct{ LogGroup string }
 	Description, AutoPublishAlias, AutoPublishCodeSha256 string
 	AutoPublishAliasAllProperties                        bool
@@ -171,6 +173,56 @@ func TestRatesHaveBounds(t *testing.T) {
 		p := of.Parameters[id]
 		if p.Default != float64(want[0]) || *p.MinValue != want[1] || *p.MaxValue != want[2] {
 			t.Errorf("%s is %v by default, of %d to %d; want %v", id, p.Default, *p.MinValue, *p.MaxValue, want)
+		}
+	}
+}
+
+// Those that run tools and call models are in the VPC. The others call AWS alone.
+func TestWhichFunctionsAreInTheVpc(t *testing.T) {
+	of := read(t)
+	got := map[string]string{}
+	for id, f := range functions(t, of) {
+		got[id] = f.VpcConfig
+	}
+	const in = `!If ["HasVpc",{"SecurityGroupIds":"!Split [\",\",\"!Ref VpcSecurityGroups\"]","SubnetIds":"!Split [\",\",\"!Ref VpcSubnets\"]"},"!Ref AWS::NoValue"]`
+	want := map[string]string{"ApiFunction": "", "StreamFunction": in, "StepFunction": in, "SweepFunction": "", "TriggerFunction": ""}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := of.Conditions["HasVpc"]; got != `!Not ["!Equals [\"!Ref VpcSubnets\",\"\"]"]` {
+		t.Errorf("condition HasVpc is %s", got)
+	}
+}
+
+func TestIdsOfTheVpcAndOfPolicies(t *testing.T) {
+	const policy = "arn:aws:iam::123456789012:policy/tools"
+	subnets := strings.Repeat(",subnet-0123456789abcdef0", 15)
+	tests := []struct {
+		parameter, value string
+		ok               bool
+	}{
+		{"VpcSubnets", "", true},
+		{"VpcSubnets", "subnet-0123abcd", true},
+		{"VpcSubnets", "subnet-0123abcd" + subnets, true}, // 16
+		{"VpcSubnets", "subnet-0123abcd,subnet-0123abcd" + subnets, false},
+		{"VpcSubnets", "subnet-0123abcd, subnet-4567abcd", false},
+		{"VpcSubnets", "vpc-0123abcd", false},
+		{"VpcSecurityGroups", "", true},
+		{"VpcSecurityGroups", "sg-1,sg-2,sg-3,sg-4,sg-5", true},
+		{"VpcSecurityGroups", "sg-1,sg-2,sg-3,sg-4,sg-5,sg-6", false},
+		{"ToolPolicyArns", "", true},
+		{"ToolPolicyArns", policy + ",arn:aws-cn:iam::aws:policy/job-function/ViewOnlyAccess", true},
+		{"ToolPolicyArns", policy + strings.Repeat(","+policy, 9), true},
+		{"ToolPolicyArns", policy + strings.Repeat(","+policy, 10), false},
+		{"ToolPolicyArns", policy + ",", false},
+		{"ToolPolicyArns", "tools", false},
+		{"ToolPolicyArns", "arn:aws:iam::123456789012:role/tools", false},
+	}
+	of := read(t)
+	for _, tt := range tests {
+		form := regexp.MustCompile("^(" + of.Parameters[tt.parameter].AllowedPattern + ")$")
+		if got := form.MatchString(tt.value); got != tt.ok {
+			t.Errorf("%s %q: %v, want %v", tt.parameter, tt.value, got, tt.ok)
 		}
 	}
 }

@@ -52,8 +52,23 @@ func TestEachRoleIsBounded(t *testing.T) {
 
 type role struct {
 	AssumeRolePolicyDocument document
-	ManagedPolicyArns        []string
-	Policies                 []struct{ PolicyDocument document }
+	ManagedPolicyArns        texts
+	Policies                 []inline
+}
+
+// inline is a policy of a role, or a function that decides whether there is one.
+type inline struct {
+	PolicyDocument document
+	function       string
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *inline) UnmarshalJSON(b []byte) error {
+	if err := json.Unmarshal(b, &p.function); err == nil {
+		return nil
+	}
+	type policy inline
+	return json.Unmarshal(b, (*policy)(p))
 }
 
 // The sweep writes no more than sums of what was used.
@@ -74,6 +89,9 @@ func TestWhatEachRoleMayDo(t *testing.T) {
 	for id, r := range resources[role](t, read(t), "AWS::IAM::Role") {
 		got[id] = append(got[id], r.ManagedPolicyArns...)
 		for _, policy := range r.Policies {
+			if policy.function != "" {
+				got[id] = append(got[id], policy.function)
+			}
 			for _, s := range policy.PolicyDocument.Statement {
 				for _, action := range s.Action {
 					for _, resource := range s.Resource {
@@ -84,6 +102,11 @@ func TestWhatEachRoleMayDo(t *testing.T) {
 		}
 		slices.Sort(got[id])
 	}
+	const (
+		ofTools = `!If ["HasToolPolicies","!Split [\",\",\"!Ref ToolPolicyArns\"]","!Ref AWS::NoValue"]`
+		inVpc   = `!If ["HasVpc",{"PolicyDocument":{"Statement":[{"Action":["ec2:AssignPrivateIpAddresses","ec2:CreateNetworkInterface","ec2:DeleteNetworkInterface",` +
+			`"ec2:DescribeNetworkInterfaces","ec2:DescribeSubnets","ec2:UnassignPrivateIpAddresses"],"Effect":"Allow","Resource":"*"}],"Version":"2012-10-17"},"PolicyName":"vpc"},"!Ref AWS::NoValue"]`
+	)
 	want := map[string][]string{
 		"ApiRole": {
 			"Allow dynamodb:GetItem !GetAtt Threads.Arn",
@@ -97,6 +120,7 @@ func TestWhatEachRoleMayDo(t *testing.T) {
 		},
 		"ReleaseRole": {"!Sub arn:${AWS::Partition}:iam::aws:policy/service-role/AWSCodeDeployRoleForLambdaLimited"},
 		"StreamRole": {
+			ofTools, inVpc,
 			"Allow dynamodb:DeleteItem !GetAtt Config.Arn",
 			"Allow dynamodb:GetItem !GetAtt Config.Arn",
 			"Allow dynamodb:GetItem !GetAtt Threads.Arn",
@@ -111,6 +135,7 @@ func TestWhatEachRoleMayDo(t *testing.T) {
 			"Allow sqs:SendMessage !GetAtt Queue.Arn",
 		},
 		"StepRole": {
+			ofTools, inVpc,
 			"Allow dynamodb:DeleteItem !GetAtt Config.Arn",
 			"Allow dynamodb:DeleteItem !GetAtt Threads.Arn",
 			"Allow dynamodb:GetItem !GetAtt Config.Arn",

@@ -127,6 +127,7 @@ func (a Account) further(b *strings.Builder) {
 		{"CloudWatch alarms beyond ten", "`AlarmTopic`, `GradualReleases`", "see [alarms](../functions/guides/observability.md#alarms)"},
 		{"CloudWatch dashboards beyond three", "`Dashboard`", "see [alarms](../functions/guides/observability.md#alarms)"},
 		{"CloudWatch metrics beyond ten", "`UsageMetrics`", "see [metrics](../functions/guides/observability.md#metrics)"},
+		{"NAT gateways and endpoints of a VPC", "`VpcSubnets`, if the subnets have none yet", ""},
 		{"X-Ray traces", "`Tracing`", ""},
 		{"Logs of requests", "`AccessLogs`", number(p.GB.Logs) + " per GB received"},
 		{"Route 53 hosted zone", "`HostedZoneId`", ""},
