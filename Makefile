@@ -70,6 +70,9 @@ demo-approval: ## Approve a tool call after the local host was killed and restar
 replay: ## Repeat recorded runs with the current code: ARGS="THREAD [RUN]" or ARGS=-all; stop the host first
 	@$(GO) run ./scripts/user/replay $(ARGS)
 
+doctor: ## Examine the file of a stopped host, or a stack: ARGS="-stack NAME", ARGS=-all
+	@$(GO) run ./scripts/user/doctor $(ARGS)
+
 ##@ Develop
 
 page: ## Bundle the page from adapters/protocols/page/src

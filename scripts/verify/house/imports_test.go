@@ -160,6 +160,7 @@ var order = []string{
 	"core/internal/sent",
 	"core/internal/run",
 	"core/mailbox",
+	"core/doctor",
 	"core/plugins",
 	"core/host",
 	"core/internal/typed",
