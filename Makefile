@@ -190,14 +190,17 @@ sam-build: ## Validate and build template.yaml with the SAM CLI in a clean copy
 
 ##@ Deploy
 
-deploy: ## Build and deploy with the SAM CLI, which asks for parameters once; options in ARGS
-	@$(GO) run ./scripts/user/stack deploy $(ARGS)
+# The command of the next targets. ENV names an environment of samconfig.toml.
+STACK = $(GO) run ./scripts/user/stack $(if $(ENV),-env "$(ENV)")
 
-logs: ## Follow the logs of the deployed functions, or of one: FN=Step
-	@$(GO) run ./scripts/user/stack logs $(FN)
+deploy: ## Build and deploy the environment ENV=default; CONFIRM=yes does not ask; options of SAM in ARGS
+	@$(STACK) $(if $(filter yes,$(CONFIRM)),-yes) deploy $(ARGS)
 
-destroy: ## Delete the deployment; DATA=delete deletes tables and payloads, too
-	@$(GO) run ./scripts/user/stack $(if $(filter delete,$(DATA)),-data) destroy
+logs: ## Follow the logs of the deployed functions, or of one: FN=Step; ENV=default
+	@$(STACK) logs $(FN)
+
+destroy: ## Delete the deployment ENV=default; DATA=delete deletes tables and payloads, too
+	@$(STACK) $(if $(filter delete,$(DATA)),-data) destroy
 
 # Without REVEILLE_TABLE the function uses its own tables: at the endpoints of `make aws-up`,
 # which keep them, or at endpoints that end with the command.

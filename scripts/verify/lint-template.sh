@@ -15,6 +15,6 @@ lint -- template.yaml
 # nothing asks whether a release raises the schema (W8001).
 "$python" scripts/verify/sam-transform.py template.yaml .reveille/template.json
 lint --ignore-checks W2001 W1020 W8001 -- .reveille/template.json
-"$python" scripts/verify/sam-transform.py template.yaml .reveille/gradual.json GradualReleases=true Release="$(printf '%064d' 1)"
+"$python" scripts/verify/sam-transform.py template.yaml .reveille/gradual.json GradualReleases=true AutoPublishCodeSha256="$(printf '%064d' 1)"
 lint --ignore-checks W2001 W1020 W1001 -- .reveille/gradual.json
 echo "lint-template: template.yaml is clean before and after the transform"

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"maps"
@@ -44,14 +43,9 @@ func (k kept) String() string {
 
 // destroy deletes the stack. The template retains its tables and its bucket, unless the user
 // deletes them too.
-func (s *stack) destroy() error {
-	if err := s.deployed(); err != nil {
+func (s *stack) destroy([]string) error {
+	if err := need("sam", "aws"); err != nil {
 		return err
-	}
-	if s.data {
-		if err := need("aws"); err != nil {
-			return err
-		}
 	}
 	k, err := s.kept()
 	if err != nil {
@@ -60,7 +54,7 @@ func (s *stack) destroy() error {
 	if s.data {
 		return s.destroyData(k)
 	}
-	if err := s.call("sam", s.located("delete", "--stack-name", s.name)...); err != nil {
+	if err := s.call("sam", s.sam("delete")...); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.out, "The data stays in %s, and you continue to pay for its storage. To delete it, run:\n", k)
@@ -74,12 +68,11 @@ func (s *stack) destroy() error {
 
 // destroyData deletes the stack, the tables and the bucket after the user has typed its name.
 func (s *stack) destroyData(k kept) error {
-	fmt.Fprintf(s.out, "This deletes the stack %s and all of its data, in %s. Type the name of the stack to continue: ", s.name, k)
-	typed, _ := bufio.NewReader(s.in).ReadString('\n') // a name without a line end is accepted
-	if strings.TrimSpace(typed) != s.name {
+	typed, _ := s.line(fmt.Sprintf("This deletes the stack %s and all of its data, in %s. Type the name of the stack to continue: ", s.name, k))
+	if typed != s.name {
 		return errors.New("the name does not match: nothing was deleted")
 	}
-	if err := s.call("sam", s.located("delete", "--stack-name", s.name, "--no-prompts")...); err != nil {
+	if err := s.call("sam", s.sam("delete", "--no-prompts")...); err != nil {
 		return err
 	}
 	var failures []error

@@ -1,21 +1,24 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/reveille-run/reveille/core/store"
+	"golang.org/x/term"
 )
 
 func main() {
 	s := &stack{
-		code: store.Schemas{}.Stored(), now: time.Now,
+		code: store.Schemas{}.Stored(), terminal: term.IsTerminal(int(os.Stdin.Fd())),
 		in: os.Stdin, out: os.Stdout, log: os.Stderr,
 	}
 	err := s.run(os.Args[1:])
@@ -32,46 +35,77 @@ func main() {
 
 // stack is a deployed stack, and the terminal.
 type stack struct {
-	name       string // from samconfig.toml or -stack; empty: it was never deployed from this folder
-	data       bool   // destroy deletes tables and bucket, too
-	remembered remembered
-	code       store.Schemas // of the code to deploy
-	now        func() time.Time
-	in         io.Reader
-	out, log   io.Writer
+	name     string        // that of the environment, or -stack
+	env      environment   // that -env or -stack selects
+	all      environments  // of samconfig.toml
+	data     bool          // destroy deletes tables and bucket, too
+	yes      bool          // deploy does not ask
+	code     store.Schemas // of the code to deploy
+	terminal bool          // in can answer questions
+	in       io.Reader     // commands read it, too
+	answers  *bufio.Reader // of in; nil: nothing was asked yet
+	out, log io.Writer
+}
+
+// task is one of the commands.
+type task struct {
+	arguments string                        // for the usage
+	fits      func(arguments []string) bool // whether it takes these
+	run       func(s *stack, arguments []string) error
+}
+
+// tasks are the commands by name.
+var tasks = map[string]task{
+	"deploy":  {"[OPTIONS OF SAM DEPLOY]", options, (*stack).deploy},
+	"logs":    {"[FUNCTION]", atMost(1), (*stack).logs},
+	"destroy": {"", atMost(0), (*stack).destroy},
+}
+
+// options reports whether arguments start with an option, or are empty.
+func options(arguments []string) bool {
+	return len(arguments) == 0 || strings.HasPrefix(arguments[0], "-")
+}
+
+// atMost accepts up to n arguments.
+func atMost(n int) func([]string) bool {
+	return func(arguments []string) bool { return len(arguments) <= n }
+}
+
+// usage lists the tasks.
+func usage() string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(tasks)) {
+		lines = append(lines, strings.TrimSpace(name+" "+tasks[name].arguments))
+	}
+	return "usage: stack [-env NAME] [-stack NAME] [-yes] [-data] " + strings.Join(lines, " | ")
 }
 
 // run executes the arguments.
-func (s *stack) run(args []string) error {
+func (s *stack) run(arguments []string) error {
 	flags := flag.NewFlagSet("stack", flag.ContinueOnError)
 	flags.SetOutput(s.log)
 	flags.Usage = func() {
-		fmt.Fprintln(s.log, "usage: stack [-stack NAME] [-data] deploy [OPTIONS OF SAM DEPLOY] | logs [FUNCTION] | destroy")
+		fmt.Fprintln(s.log, usage())
 		flags.PrintDefaults()
 	}
-	flags.StringVar(&s.name, "stack", "", "`name` of the stack (default: the stack in samconfig.toml)")
+	env := flags.String("env", "", "`name` of the environment in samconfig.toml (default: default)")
+	flags.StringVar(&s.name, "stack", "", "`name` of the stack (default: that of the environment)")
+	flags.BoolVar(&s.yes, "yes", false, "deploy: do not ask")
 	flags.BoolVar(&s.data, "data", false, "destroy: also delete the tables and the payload bucket with their data")
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
-	text, err := os.ReadFile(samconfig)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	name, rest := flags.Arg(0), flags.Args()
+	if len(rest) > 0 {
+		rest = rest[1:]
+	}
+	task, ok := tasks[name]
+	if !ok || !task.fits(rest) {
+		flags.Usage()
+		return fmt.Errorf("unknown command %q: want one of %s, with the arguments of the usage", flags.Args(), strings.Join(slices.Sorted(maps.Keys(tasks)), ", "))
+	}
+	if err := s.choose(*env, name == "deploy"); err != nil {
 		return err
 	}
-	if s.remembered, err = readRemembered(string(text)); err != nil {
-		return err
-	}
-	if s.name == "" {
-		s.name = s.remembered.stack
-	}
-	switch task, rest := flags.Arg(0), flags.NArg()-1; {
-	case task == "deploy" && (rest == 0 || strings.HasPrefix(flags.Arg(1), "-")):
-		return s.deploy(flags.Args()[1:])
-	case task == "logs" && rest <= 1:
-		return s.logs(flags.Arg(1))
-	case task == "destroy" && rest == 0:
-		return s.destroy()
-	}
-	flags.Usage()
-	return fmt.Errorf("unknown command %q: want deploy, logs or destroy", flags.Args())
+	return task.run(s, rest)
 }

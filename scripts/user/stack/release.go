@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -17,8 +16,8 @@ import (
 var built = filepath.Join(".aws-sam", "build")
 
 // release is the digest of the build and of the parameters, 64 hex digits. Equal builds and
-// parameters give equal digests, on any machine.
-func release(with ...string) (string, error) {
+// parameters give equal digests, on any machine. It is computed before writeComputed.
+func release(parameters string) (string, error) {
 	digest := sha256.New()
 	err := filepath.WalkDir(built, func(name string, e fs.DirEntry, err error) error { // in the order of names
 		if err != nil || !e.Type().IsRegular() {
@@ -37,9 +36,7 @@ func release(with ...string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the output of sam build: %w", err)
 	}
-	for _, text := range with {
-		fmt.Fprintf(digest, "%q\n", text)
-	}
+	fmt.Fprintf(digest, "%q\n", parameters)
 	return hex.EncodeToString(digest.Sum(nil)), nil
 }
 
@@ -63,7 +60,7 @@ type schema struct {
 }
 
 // schemaAfter compares the code with the records that earlier releases wrote. A stack without
-// the output is older than the parameter, or does not exist: it wrote schema 1.
+// the output is older than it, or does not exist: it wrote schema 1.
 func (s *stack) schemaAfter(outputs outputs) (schema, error) {
 	before := 1
 	if said := outputs["Schema"]; said != "" {
@@ -81,19 +78,16 @@ func (s *stack) schemaAfter(outputs outputs) (schema, error) {
 	return schema{max(before, writes), writes > before}, nil
 }
 
-// computed are the parameters that this command computes.
-func computed(release string, to schema) string {
-	return fmt.Sprintf(`Release="%s" Schema="%d" SchemaRaised="%t"`, release, to.highest, to.raised)
-}
-
 // refused are options of `sam deploy` that would deploy something else than this command
 // has read, with the remedy.
 var refused = map[string]string{
-	"--parameter-overrides": "change parameter_overrides in " + samconfig + ", or pass --guided",
+	"--parameter-overrides": "change parameter_overrides in " + samconfig,
+	"--guided":              "change parameter_overrides in " + samconfig,
+	"-g":                    "change parameter_overrides in " + samconfig,
 	"--stack-name":          "put -stack NAME before deploy",
-	"--config-env":          "use a folder for each environment, or name its stack with -stack",
-	"--config-file":         "the command reads the parameters from " + samconfig,
-	"--region":              "change region in " + samconfig + ", or pass --guided",
+	"--config-env":          "put -env NAME before deploy, or use make deploy ENV=NAME",
+	"--config-file":         "the command reads the environments from " + samconfig,
+	"--region":              "change region in " + samconfig,
 	"--profile":             "change profile in " + samconfig + ", or set AWS_PROFILE",
 	"--template-file":       "the command always builds template.yaml",
 	"--template":            "the command always builds template.yaml",
@@ -109,9 +103,4 @@ func checkOptions(options []string) error {
 		}
 	}
 	return nil
-}
-
-// guides reports whether the SAM CLI will ask for the parameters, which are unknown until then.
-func guides(options []string) bool {
-	return slices.Contains(options, "--guided") || slices.Contains(options, "-g")
 }

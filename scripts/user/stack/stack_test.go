@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -16,22 +15,49 @@ import (
 )
 
 // fake is a CLI that notes how it was called, argument by argument where one has a
-// space, builds what the file code says, and knows the outputs of a stack. It fails when
-// it is called as the file fails says.
+// space, builds what the file code says, and knows a stack. It fails when it is called as
+// the file fails says.
 const fake = `#!/bin/sh
 line=$(basename "$0")
 for a in "$@"; do case "$a" in *" "*) line="$line <$a>" ;; *) line="$line $a" ;; esac; done
 echo "$line" >>calls
-[ ! -e fails ] || [ "$(cat fails)" != "$line" ] || exit 1
+[ ! -e fails ] || [ "$(cat fails)" != "$line" ] || { echo "no credentials" >&2; exit 1; }
 case "$*" in
-build*) mkdir -p .aws-sam/build/StepFunction && cat code >.aws-sam/build/StepFunction/bootstrap ;;
-"list stack-outputs"*) cat outputs ;;
+build*) mkdir -p .aws-sam/build/StepFunction && cat code >.aws-sam/build/StepFunction/bootstrap && cat template.yaml >.aws-sam/build/template.yaml ;;
+"cloudformation describe-stacks"*) [ -s deployed ] || { echo "Stack with id mine does not exist" >&2; exit 254; }; cat deployed ;;
 esac
 `
 
-// deployed are the outputs of a stack, with one more.
-func deployed(more string) string {
-	return `[{"OutputKey":"StreamUrl","OutputValue":"https://x"},{"OutputKey":"TableName","OutputValue":"threads-1"},{"OutputKey":"ConfigTableName","OutputValue":"config-1"},{"OutputKey":"PayloadBucketName","OutputValue":"payloads-1"}` + more + `]`
+// sampleTemplate is a template.
+const sampleTemplate = `Parameters:
+  Auth: { Type: String, Default: iam, AllowedValues: [iam, jwt, none] }
+  Memory: { Type: Number, Default: 256, MinValue: 128, MaxValue: 10240 }
+  Origins: { Type: String, Default: "" }
+  Page: { Type: String, Default: "off", AllowedValues: ["on", "off"] }
+  ScheduleExpression: { Type: String, Default: rate(1 day) }
+  WebhookUrl: { Type: String, Default: "", NoEcho: true }
+Mappings:
+  Computed:
+    Release: { Schema: "1", SchemaRaised: "false" }
+Resources:
+  StepFunction:
+    Properties: { AutoPublishCodeSha256: "" }
+  ApiFunction:
+    Properties:
+      AutoPublishCodeSha256: '' # a digest
+`
+
+// deployed are the outputs of a stack, with one more, and its parameters, if they are not the defaults.
+func deployed(more string, parameters ...string) string {
+	if len(parameters) == 0 {
+		parameters = []string{"Auth=iam", "Memory=256", "Origins=", "Page=off", "ScheduleExpression=rate(1 day)", "WebhookUrl=****"}
+	}
+	var all []string
+	for _, p := range parameters {
+		name, value, _ := strings.Cut(p, "=")
+		all = append(all, `{"ParameterKey":"`+name+`","ParameterValue":"`+value+`"}`)
+	}
+	return `{"Stacks":[{"StackStatus":"UPDATE_COMPLETE","Outputs":[{"OutputKey":"StreamUrl","OutputValue":"https://x"},{"OutputKey":"TableName","OutputValue":"threads-1"},{"OutputKey":"ConfigTableName","OutputValue":"config-1"},{"OutputKey":"PayloadBucketName","OutputValue":"payloads-1"}` + more + `],"Parameters":[` + strings.Join(all, ",") + `]}]}`
 }
 
 // begin makes an empty folder the working one, with these fake commands alone.
@@ -56,7 +82,8 @@ func begin(t *testing.T, commands ...string) {
 	}
 	t.Setenv("PATH", filepath.Join(folder, "bin"))
 	write(t, "code", "a")
-	write(t, "outputs", deployed(""))
+	write(t, templateFile, sampleTemplate)
+	write(t, "deployed", deployed(""))
 }
 
 func write(t *testing.T, name, text string) {
@@ -66,10 +93,10 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-var releaseValue = regexp.MustCompile(`Release="([0-9a-f]{64})"`)
+var releaseValue = regexp.MustCompile(`AutoPublishCodeSha256: "([0-9a-f]{64})"`)
 
-// calls are those that were made since they were asked for, with the releases cut out,
-// and the last release.
+// calls are those that were made since they were asked for, and the release in the built
+// template.
 func calls(t *testing.T) (made []string, release string) {
 	t.Helper()
 	text, err := os.ReadFile("calls")
@@ -77,17 +104,21 @@ func calls(t *testing.T) (made []string, release string) {
 		t.Fatal(err)
 	}
 	_ = os.Remove("calls")
-	if m := releaseValue.FindStringSubmatch(string(text)); m != nil {
-		release = m[1]
+	template, err := os.ReadFile(builtTemplate)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
 	}
-	return strings.FieldsFunc(releaseValue.ReplaceAllString(string(text), `Release="R"`), func(r rune) bool { return r == '\n' }), release
+	if m := releaseValue.FindSubmatch(template); m != nil {
+		release = string(m[1])
+	}
+	return strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' }), release
 }
 
 // of is a command on this terminal for code of schema 1.
 func of(t *testing.T, typed string) (s *stack, said *strings.Builder) {
 	said = &strings.Builder{}
 	return &stack{
-		code: store.Schemas{Reads: 1, Writes: 1}, now: func() time.Time { return time.Unix(0, 0) },
+		code: store.Schemas{Reads: 1, Writes: 1}, terminal: true,
 		in: strings.NewReader(typed), out: said, log: t.Output(),
 	}, said
 }
@@ -95,10 +126,13 @@ func of(t *testing.T, typed string) (s *stack, said *strings.Builder) {
 const (
 	config    = "version = 0.1\n[default.deploy.parameters]\nstack_name = \"mine\"\n"
 	elsewhere = config + "region = \"eu-north-1\"\nprofile = \"work\"\n"
+	two       = config + "parameter_overrides = \"Auth=none Page=on\"\n[prod.deploy.parameters]\nstack_name = \"mine-prod\"\n"
 
-	outputsCall = "sam list stack-outputs --stack-name mine --output json"
-	buildCall   = "sam build --build-in-source"
-	computed1   = `--capabilities CAPABILITY_IAM --parameter-overrides <Release="R" Schema="1" SchemaRaised="false">`
+	describeCall = "aws cloudformation describe-stacks --stack-name mine --output json"
+	buildCall    = "sam build --config-env default --build-in-source"
+	deleteCall   = "sam delete --config-env default --stack-name mine"
+	defaults     = `Auth="iam" Memory="256" Origins="" Page="off" ScheduleExpression="rate(1 day)"`
+	deployCall   = `sam deploy --config-env default --stack-name mine --parameter-overrides <` + defaults + `> --capabilities CAPABILITY_IAM`
 )
 
 func TestWhatIsCalled(t *testing.T) {
@@ -110,53 +144,79 @@ func TestWhatIsCalled(t *testing.T) {
 		want              string // in the error
 		said              string // to the terminal
 	}{
-		{name: "first deployment", args: "deploy", calls: []string{buildCall, "sam deploy --guided " + computed1}},
-		{name: "first deployment by name", args: "-stack mine deploy", fails: outputsCall, said: "treated as a new one", calls: []string{outputsCall, buildCall, "sam deploy --stack-name mine --guided " + computed1}},
-		{name: "later deployment", args: "deploy", config: config, calls: []string{outputsCall, buildCall, "sam deploy --stack-name mine " + computed1}},
-		{name: "deployment after its deletion", args: "deploy", config: config, fails: outputsCall, calls: []string{outputsCall, buildCall, "sam deploy --stack-name mine " + computed1}},
-		{name: "options go on to sam", args: "deploy --no-confirm-changeset --role-arn x", config: config, calls: []string{outputsCall, buildCall, "sam deploy --stack-name mine " + computed1 + " --no-confirm-changeset --role-arn x"}},
-		{name: "options that part it from what is read", args: "deploy --parameter-overrides Auth=none", config: config, want: "option --parameter-overrides is not allowed: change parameter_overrides in samconfig.toml, or pass --guided"},
-		{name: "the same with a value", args: "deploy --config-env=prod", config: config, want: "option --config-env is not allowed: use a folder for each environment"},
-		{name: "what does not build is not deployed", args: "deploy", fails: buildCall, calls: []string{buildCall}, want: "sam build: exit status 1"},
-		{name: "logs", args: "logs", config: config, calls: []string{"sam logs --stack-name mine --tail"}},
-		{name: "logs of one function", args: "logs Step", config: config, calls: []string{"sam logs --stack-name mine --tail --name StepFunction"}},
-		{name: "logs elsewhere", args: "logs Step", config: elsewhere, calls: []string{"sam logs --stack-name mine --tail --region eu-north-1 --profile work --name StepFunction"}},
-		{name: "logs of one function, as make invoke has it", args: "logs step", config: config, calls: []string{"sam logs --stack-name mine --tail --name StepFunction"}},
+		{name: "deployment", args: "deploy", config: config, typed: "y\n", calls: []string{describeCall, buildCall, deployCall}, said: "No parameter changes.\nDeploy to the stack mine? [y/N] "},
+		{name: "deployment that is not confirmed", args: "deploy", config: config, typed: "\n", calls: []string{describeCall}, want: "nothing was deployed: the answer was not y"},
+		{name: "deployment that SAM confirms", args: "deploy", config: config + "confirm_changeset = true\n", calls: []string{describeCall, buildCall, deployCall}},
+		{name: "deployment that SAM is told to confirm", args: "deploy --confirm-changeset", config: config, calls: []string{describeCall, buildCall, deployCall + " --confirm-changeset"}},
+		{name: "deployment that SAM shall not confirm", args: "deploy --no-confirm-changeset", config: config + "confirm_changeset = true\n", calls: []string{describeCall}, want: "the answer was not y"},
+		{name: "deployment without a question", args: "-yes deploy", config: config + "confirm_changeset = true\n", calls: []string{describeCall, buildCall, deployCall + " --no-confirm-changeset"}},
+		{name: "stack that cannot be read", args: "-yes deploy", config: config, fails: describeCall, calls: []string{describeCall}, want: "read the stack mine: aws cloudformation: no credentials: exit status 1"},
+		{name: "options go on to sam", args: "-yes deploy --role-arn x", config: config, calls: []string{describeCall, buildCall, deployCall + " --no-confirm-changeset --role-arn x"}},
+		{name: "capabilities of the section", args: "-yes deploy", config: config + "capabilities = \"CAPABILITY_NAMED_IAM\"\n", calls: []string{describeCall, buildCall, strings.TrimSuffix(deployCall, " --capabilities CAPABILITY_IAM") + " --no-confirm-changeset"}},
+		{name: "options that part it from what is read", args: "deploy --parameter-overrides Auth=none", config: config, want: "option --parameter-overrides is not allowed: change parameter_overrides in samconfig.toml"},
+		{name: "guided", args: "deploy --guided", config: config, want: "option --guided is not allowed: change parameter_overrides in samconfig.toml"},
+		{name: "the same with a value", args: "deploy --config-env=prod", config: config, want: "option --config-env is not allowed: put -env NAME before deploy"},
+		{name: "what does not build is not deployed", args: "-yes deploy", config: config, fails: buildCall, calls: []string{describeCall, buildCall}, want: "sam build: exit status 1"},
+		{name: "an environment by the name of its stack", args: "-stack mine-prod -yes deploy", config: two, calls: []string{
+			strings.ReplaceAll(describeCall, "mine", "mine-prod"), strings.ReplaceAll(buildCall, "default", "prod"),
+			`sam deploy --config-env prod --stack-name mine-prod --parameter-overrides <` + defaults + `> --capabilities CAPABILITY_IAM --no-confirm-changeset`}},
+		{name: "the name of an environment is not that of a stack", args: "-stack prod -yes deploy", config: two, want: "samconfig.toml has no environment with the stack prod, it has the environments default, prod: name the environment whose settings apply with -env NAME"},
+		{name: "another stack of an environment", args: "-env prod -stack other -yes deploy", config: two, calls: []string{
+			strings.ReplaceAll(describeCall, "mine", "other"), strings.ReplaceAll(buildCall, "default", "prod"),
+			`sam deploy --config-env prod --stack-name other --parameter-overrides <` + defaults + `> --capabilities CAPABILITY_IAM --no-confirm-changeset`}},
+		{name: "a stack of two environments", args: "-stack mine -yes deploy", config: two + "[eu.global.parameters]\nstack_name = \"mine\"\n", want: "has the stack mine in several environments, default, eu: name one of them with -env NAME"},
+		{name: "an unknown environment", args: "-env prd -yes deploy", config: two, want: "samconfig.toml has no section [prd.deploy.parameters], it has the environments default, prod, and there is no terminal"},
+		{name: "logs of an unknown environment", args: "-env prd logs", config: two, want: "samconfig.toml has no stack for the environment prd, it has the environments default, prod: run make deploy ENV=prd first"},
+		{name: "destroy an unknown environment", args: "-env prd destroy", config: two, want: "no stack for the environment prd, it has the environments default, prod"},
+		{name: "an environment that cannot be", args: "-env a.b deploy", config: two, want: `environment "a.b": a name has letters, digits, - and _ only`},
+		{name: "no terminal", args: "-yes deploy", want: "samconfig.toml has no section [default.deploy.parameters], it has no environments, and there is no terminal to ask for its settings. Write the section, such as:\n\nversion = 0.1\n\n# Environment default"},
+		{name: "a file of YAML", args: "deploy", config: "yaml", want: "samconfig.yaml: this command reads samconfig.toml only"},
+		{name: "logs", args: "logs", config: config, calls: []string{"sam logs --config-env default --stack-name mine --tail"}},
+		{name: "logs of one function", args: "logs Step", config: config, calls: []string{"sam logs --config-env default --stack-name mine --tail --name StepFunction"}},
+		{name: "logs elsewhere", args: "logs Step", config: elsewhere, calls: []string{"sam logs --config-env default --stack-name mine --region eu-north-1 --profile work --tail --name StepFunction"}},
+		{name: "logs of one function, as make invoke has it", args: "logs step", config: config, calls: []string{"sam logs --config-env default --stack-name mine --tail --name StepFunction"}},
 		{name: "logs of a function that there is not", args: "logs Stepp", config: config, want: `unknown function "Stepp", want one of Api, Stream, Step, Sweep, Trigger`},
-		{name: "logs of no stack", args: "logs", want: "samconfig.toml does not name a stack"},
-		{name: "destroy", args: "destroy", config: config, calls: []string{outputsCall, "sam delete --stack-name mine"},
+		{name: "logs of another environment", args: "-env prod logs", config: two, calls: []string{"sam logs --config-env prod --stack-name mine-prod --tail"}},
+		{name: "logs of no stack", args: "logs", want: "samconfig.toml has no stack for the environment default, it has no environments"},
+		{name: "logs of a stack without a file", args: "-stack mine logs", calls: []string{"sam logs --stack-name mine --tail"}},
+		{name: "destroy", args: "destroy", config: config, calls: []string{describeCall, deleteCall},
 			said: "The data stays in the tables config-1 and threads-1 and the bucket payloads-1"},
-		{name: "destroy says how to delete what is kept", args: "destroy", config: elsewhere, calls: []string{outputsCall + " --region eu-north-1 --profile work", "sam delete --stack-name mine --region eu-north-1 --profile work"},
+		{name: "destroy says how to delete what is kept", args: "destroy", config: elsewhere, calls: []string{
+			"aws cloudformation describe-stacks --stack-name mine --output json --region eu-north-1 --profile work", deleteCall + " --region eu-north-1 --profile work"},
 			said: "\n  aws s3 rb s3://payloads-1 --force --region eu-north-1 --profile work\n"},
-		{name: "destroy what is not there", args: "destroy", config: config, fails: outputsCall, calls: []string{outputsCall}, want: "outputs of the stack mine: exit status 1"},
+		{name: "destroy what cannot be read", args: "destroy", config: config, fails: describeCall, calls: []string{describeCall}, want: "read the stack mine: aws cloudformation: no credentials"},
 		{name: "destroy all", args: "-data destroy", config: config, typed: "mine\n", said: "in the tables config-1 and threads-1 and the bucket payloads-1. Type", calls: []string{
-			outputsCall, "sam delete --stack-name mine --no-prompts",
+			describeCall, deleteCall + " --no-prompts",
 			"aws dynamodb update-table --table-name config-1 --no-deletion-protection-enabled", "aws dynamodb wait table-exists --table-name config-1", "aws dynamodb delete-table --table-name config-1",
 			"aws dynamodb update-table --table-name threads-1 --no-deletion-protection-enabled", "aws dynamodb wait table-exists --table-name threads-1", "aws dynamodb delete-table --table-name threads-1",
 			"aws s3 rb s3://payloads-1 --force",
 		}},
 		{name: "what cannot be deleted keeps nothing else", args: "-data destroy", config: config, typed: "mine\n", fails: "aws dynamodb wait table-exists --table-name config-1", calls: []string{
-			outputsCall, "sam delete --stack-name mine --no-prompts",
+			describeCall, deleteCall + " --no-prompts",
 			"aws dynamodb update-table --table-name config-1 --no-deletion-protection-enabled", "aws dynamodb wait table-exists --table-name config-1",
 			"aws dynamodb update-table --table-name threads-1 --no-deletion-protection-enabled", "aws dynamodb wait table-exists --table-name threads-1", "aws dynamodb delete-table --table-name threads-1",
 			"aws s3 rb s3://payloads-1 --force",
 		}, want: "table config-1 was not deleted: aws dynamodb: exit status 1"},
 		{name: "a bucket that stays is named", args: "-data destroy", config: config, typed: "mine\n", fails: "aws s3 rb s3://payloads-1 --force", calls: []string{
-			outputsCall, "sam delete --stack-name mine --no-prompts",
+			describeCall, deleteCall + " --no-prompts",
 			"aws dynamodb update-table --table-name config-1 --no-deletion-protection-enabled", "aws dynamodb wait table-exists --table-name config-1", "aws dynamodb delete-table --table-name config-1",
 			"aws dynamodb update-table --table-name threads-1 --no-deletion-protection-enabled", "aws dynamodb wait table-exists --table-name threads-1", "aws dynamodb delete-table --table-name threads-1",
 			"aws s3 rb s3://payloads-1 --force",
 		}, want: "bucket payloads-1 was not deleted: aws s3: exit status 1"},
-		{name: "destroy all of another name", args: "-data destroy", config: config, typed: "yes\n", calls: []string{outputsCall}, want: "the name does not match: nothing was deleted"},
-		{name: "destroy all without a word", args: "-data destroy", config: config, calls: []string{outputsCall}, want: "nothing was deleted"},
-		{name: "a stack that stays keeps its data", args: "-data destroy", config: config, typed: "mine", fails: "sam delete --stack-name mine --no-prompts", calls: []string{outputsCall, "sam delete --stack-name mine --no-prompts"}, want: "sam delete: exit status 1"},
-		{name: "nothing", args: "", want: "want deploy, logs or destroy"},
-		{name: "too much", args: "deploy now", want: "want deploy, logs or destroy"},
+		{name: "destroy all of another name", args: "-data destroy", config: config, typed: "yes\n", calls: []string{describeCall}, want: "the name does not match: nothing was deleted"},
+		{name: "destroy all without a word", args: "-data destroy", config: config, calls: []string{describeCall}, want: "nothing was deleted"},
+		{name: "a stack that stays keeps its data", args: "-data destroy", config: config, typed: "mine", fails: deleteCall + " --no-prompts", calls: []string{describeCall, deleteCall + " --no-prompts"}, want: "sam delete: exit status 1"},
+		{name: "nothing", args: "", want: "want one of deploy, destroy, logs"},
+		{name: "too much", args: "deploy now", want: "want one of deploy, destroy, logs"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			begin(t, "sam", "aws", "go")
-			for name, text := range map[string]string{samconfig: test.config, "fails": test.fails} {
+			file := samconfig
+			if test.config == "yaml" {
+				file = "samconfig.yaml"
+			}
+			for name, text := range map[string]string{file: test.config, "fails": test.fails} {
 				if text != "" {
 					write(t, name, text)
 				}
@@ -185,7 +245,8 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 	}{
 		{"deploy", nil, []string{"the SAM CLI (command sam) is not on PATH", "the go command is not on PATH"}},
 		{"-stack mine logs", nil, []string{"the SAM CLI (command sam) is not on PATH"}},
-		{"-stack mine -data destroy", []string{"sam"}, []string{"the AWS CLI (command aws) is not on PATH"}},
+		{"deploy", []string{"sam", "go"}, []string{"the AWS CLI (command aws) is not on PATH"}},
+		{"-stack mine destroy", []string{"sam"}, []string{"the AWS CLI (command aws) is not on PATH"}},
 	}
 	for _, test := range tests {
 		t.Run(test.args, func(t *testing.T) {

@@ -12,22 +12,24 @@ import (
 
 // function is what we look at of an AWS::Serverless::Function.
 type function struct {
-	Runtime                                              string
-	Architectures                                        []string
-	Handler                                              string
-	Timeout                                              any // a number of seconds, or a parameter
-	MemorySize                                           any
-	RecursiveLoop                                        string
-	Reserved                                             string `json:"ReservedConcurrentExecutions"`
-	Role                                                 string
-	Policies                                             any
-	VpcConfig                                            string
-	LoggingConfig                                        struct{ LogGroup string }
-	Description, AutoPublishAlias, AutoPublishCodeSha256 string
-	AutoPublishAliasAllProperties                        bool
-	DeploymentPreference                                 preference
-	Environment                                          struct{ Variables map[string]any }
-	Events                                               map[string]event
+	Runtime                       string
+	Architectures                 []string
+	Handler                       string
+	Timeout                       any // a number of seconds, or a parameter
+	MemorySize                    any
+	RecursiveLoop                 string
+	Reserved                      string `json:"ReservedConcurrentExecutions"`
+	Role                          string
+	Policies                      any
+	VpcConfig                     string
+	LoggingConfig                 struct{ LogGroup string }
+	Description, AutoPublishAlias string
+	AutoPublishAliasAllProperties bool
+	DeploymentPreference          preference
+	Environment                   struct{ Variables map[string]any }
+	Events                        map[string]event
+
+	AutoPublishCodeSha256 *string // nil: it is not there
 }
 
 // preference is how a new version comes to get requests.

@@ -17,10 +17,13 @@ type template struct {
 	Parameters map[string]parameter
 	Conditions map[string]string
 	Rules      map[string]struct{ Assertions []assertion }
-	Mappings   map[string]map[string]map[string]int
-	Globals    struct{ Function function }
-	Resources  map[string]resource
-	Outputs    map[string]struct{ Condition, Value string }
+	Mappings   struct {
+		Computed  map[string]map[string]string
+		StepTimes map[string]map[string]int
+	}
+	Globals   struct{ Function function }
+	Resources map[string]resource
+	Outputs   map[string]struct{ Condition, Value string }
 }
 
 type assertion struct{ Assert, AssertDescription string }

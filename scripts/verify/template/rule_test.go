@@ -127,7 +127,7 @@ func (q queue) hidden(of template, timeout int) int {
 		return int(v)
 	case string:
 		if v == `!FindInMap ["StepTimes","!Ref StepTimeout","Visibility"]` {
-			return of.Mappings["StepTimes"][strconv.Itoa(timeout)]["Visibility"]
+			return of.Mappings.StepTimes[strconv.Itoa(timeout)]["Visibility"]
 		}
 	}
 	return 0

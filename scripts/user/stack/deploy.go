@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// deploy builds the stack of the environment and deploys it with the values of its section. It
+// prints what will change and asks before it builds. An environment without a section gets
+// one by questions.
+func (s *stack) deploy(options []string) error {
+	if err := checkOptions(options); err != nil {
+		return err
+	}
+	if err := need("sam", "aws", "go"); err != nil {
+		return err
+	}
+	template, err := readTemplate()
+	if err != nil {
+		return err
+	}
+	if s.env.stack == "" {
+		if err := s.begin(template); err != nil {
+			return err
+		}
+	}
+	if err := template.check(samconfig+", "+s.env.section(), s.env.parameters); err != nil {
+		return err
+	}
+	before, err := s.describe()
+	if err != nil {
+		return err
+	}
+	to, err := s.schemaAfter(before.outputs)
+	if err != nil {
+		return err
+	}
+	s.print(template, before, to)
+	asks := s.env.confirms && !slices.Contains(options, "--no-confirm-changeset") || slices.Contains(options, "--confirm-changeset")
+	if err := s.confirm(asks); err != nil {
+		return err
+	}
+	return s.release(template, to, options)
+}
+
+// release builds and deploys. Parameters that the section lacks get their defaults: without
+// a value, the SAM CLI would keep that of the deployed stack.
+func (s *stack) release(template parameters, to schema, options []string) error {
+	parameters, err := overrides(s.env.values(template))
+	if err != nil {
+		return fmt.Errorf("%s, %s: %w", samconfig, s.env.section(), err)
+	}
+	if err := s.call("sam", "build", "--config-env", s.env.name, "--build-in-source"); err != nil {
+		return err
+	}
+	digest, err := release(parameters)
+	if err != nil {
+		return err
+	}
+	if err := writeComputed(digest, to); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "release %s, records of schema %d\n", digest, s.code.Writes)
+	arguments := s.sam("deploy", "--parameter-overrides", parameters)
+	if !s.env.capabilities {
+		arguments = append(arguments, "--capabilities", "CAPABILITY_IAM")
+	}
+	if s.yes {
+		arguments = append(arguments, "--no-confirm-changeset")
+	}
+	return s.call("sam", append(arguments, options...)...)
+}
+
+// values are the parameters to deploy: those of the section, and the defaults of the others.
+// A parameter without echo is an exception: if the section lacks it, the stack keeps its value.
+func (e environment) values(template parameters) map[string]string {
+	values := template.defaults()
+	for name, parameter := range template {
+		if parameter.NoEcho {
+			delete(values, name)
+		}
+	}
+	maps.Copy(values, e.parameters)
+	return values
+}
