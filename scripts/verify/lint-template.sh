@@ -9,6 +9,13 @@ python=$(scripts/verify/python.sh aws)
 lint() { "$python" -c 'from cfnlint.runner import main; main()' --regions us-east-1 "$@"; }
 mkdir -p .reveille
 lint -- template.yaml
+# The template of the user's resources as it is, with each of its samples, and with all.
+rm -rf .reveille/own && mkdir .reveille/own
+sed 's/^  # /  /' infra/own.yaml >.reveille/own/all.yaml
+for sample in $(sed -n 's/^  ## Sample \([a-z]*\): .*/\1/p' infra/own.yaml); do
+	sed "/^  ## Sample $sample:/,/^\$/s/^  # /  /" infra/own.yaml >".reveille/own/$sample.yaml"
+done
+lint -- infra/own.yaml .reveille/own/*.yaml
 # The transform puts values in the place of parameters: not used any more (W2001), nothing
 # left to substitute (W1020); and conditions in the place of nothing, so that what gradual
 # releases have seems to lack what stands under their condition (W1001). Without them

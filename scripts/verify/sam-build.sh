@@ -48,6 +48,10 @@ build() {
 		echo "sam-build: ${folder##*/}: sam build${*:+ $*} has not put $triggers into the package of TriggerFunction"
 		exit 1
 	fi
+	if [ ! -f "$built/Own/template.yaml" ]; then
+		echo "sam-build: ${folder##*/}: sam build${*:+ $*} has not copied infra/own.yaml"
+		exit 1
+	fi
 	(cd "$built" && find . -type f ! -name '*.yaml' ! -name '*.toml' -exec cksum {} + | LC_ALL=C sort -k 3) >"$work/sums$#"
 	echo "${folder##*/}: sam build${*:+ $*}: $((SECONDS - start)) s"
 }

@@ -1,4 +1,4 @@
-"""sam-transform.py IN.yaml OUT.json [NAME=VALUE...]: a SAM template as plain CloudFormation, made by SAM's own code without a call to AWS, with values of parameters that it sees. AutoPublishCodeSha256 is not a parameter, but a property that make deploy sets in each function."""
+"""sam-transform.py IN.yaml OUT.json [NAME=VALUE...]: a SAM template as plain CloudFormation, made by SAM's own code without a call to AWS, with values of parameters that it sees. AutoPublishCodeSha256 is not a parameter, but a property that make deploy sets in each function. A template without the transform is only read."""
 
 import json
 import logging
@@ -44,6 +44,8 @@ def main(source, target, *values):
     logging.disable(logging.WARNING)  # about switches of the service
     with open(source, encoding="utf-8") as file:
         template = yaml_parse(file.read())
+    if "Transform" not in template:  # a nested stack of plain CloudFormation
+        return write(target, template)
     # The transform wants code that is already uploaded.
     template["Globals"]["Function"]["CodeUri"] = "s3://bucket/code.zip"
     values = dict(value.split("=", 1) for value in values)
@@ -59,8 +61,12 @@ def main(source, target, *values):
         found += unpublished(plain["Resources"], digest)
     if found:
         sys.exit("\n".join(found))
+    write(target, plain)
+
+
+def write(target, template):
     with open(target, "w", encoding="utf-8") as file:
-        json.dump(plain, file, indent=1)
+        json.dump(template, file, indent=1)
 
 
 if __name__ == "__main__":

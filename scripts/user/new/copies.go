@@ -19,6 +19,7 @@ var copies = []copied{
 	{"events", "events"},
 	{"functions/app/models/models.go", "app/models/models.go"},
 	{"functions/app/web/web.go", "app/web/web.go"},
+	{"infra/own.yaml", "infra/own.yaml"},
 }
 
 // moved are paths in the texts of the copies, each with the path in a project.

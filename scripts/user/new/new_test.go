@@ -73,7 +73,7 @@ func TestAProjectHasWhatItNeeds(t *testing.T) {
 		".github/workflows/test.yml", ".gitignore", "Makefile", "README.md",
 		"app/app.go", "app/app_test.go", "app/models/models.go", "app/tools.go", "app/triggers.json", "app/web/web.go", "dev/main.go",
 		"functions/api/main.go", "functions/step/main.go", "functions/stream/main.go", "functions/sweep/main.go", "functions/trigger/main.go",
-		"go.mod", "go.sum", "template.yaml",
+		"go.mod", "go.sum", "infra/own.yaml", "template.yaml",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("files of the project (-want +got):\n%s", diff)

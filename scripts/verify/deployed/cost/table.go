@@ -122,6 +122,7 @@ func (a Account) further(b *strings.Builder) {
 		{"Invocations of `Trigger`", "each event", "as in the tables above"},
 		{"Polls of your queue", "`TriggerQueue`, also while the queue is empty", "about as for the Step function"},
 		{"Secrets Manager secrets and their reads", "`ModelKeySecret`, `WebhookSecret`, `TriggerWebhookSecret`", ""},
+		{"Your own resources", "`infra/own.yaml`, which has none at first", ""},
 		{"KMS key and its requests", "`KeyArn`", ""},
 		{"EventBridge events", "`EventBus`, and the events of your sources", ""},
 		{"CloudWatch alarms beyond ten", "`AlarmTopic`, `GradualReleases`", "see [alarms](../functions/guides/observability.md#alarms)"},

@@ -14,6 +14,9 @@ type Options struct {
 	Parameters map[string]string // in addition to the defaults; an unknown name is an error
 	// QueueURL returns the URL of a queue. nil: as at AWS.
 	QueueURL func(name string) string
+	// Nested has the templates of nested stacks by their TemplateURL, in JSON. A nested stack
+	// that is not in it has no resources.
+	Nested map[string][]byte
 }
 
 // Region and Account are those of every deployment.
@@ -85,7 +88,7 @@ func list(value string) []any {
 }
 
 // Of returns the resolved properties of all existing resources of a type, by logical
-// id.
+// id. The ids of resources of a nested stack begin with its own and a dot.
 func (s *Stack) Of(kind string) (map[string]json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
 	for id, r := range s.resources {
@@ -107,7 +110,7 @@ func (s *Stack) Of(kind string) (map[string]json.RawMessage, error) {
 			return nil, fmt.Errorf("stack: %s: %w", id, err)
 		}
 	}
-	return all, nil
+	return all, s.ofNested(kind, all)
 }
 
 // Has reports whether a resource is there: its condition holds.
@@ -122,13 +125,22 @@ func (s *Stack) Has(id string) (bool, error) {
 	return s.holds(map[string]any{"Condition": r.Condition})
 }
 
-// Name is what a resource is called: by the template, or else by its stack and id.
+// naming has the property by which a template names resources of a type.
+var naming = map[string]string{
+	"AWS::SQS::Queue": "QueueName", "AWS::DynamoDB::Table": "TableName", "AWS::S3::Bucket": "BucketName", "AWS::SNS::Topic": "TopicName", "AWS::Events::EventBus": "Name",
+}
+
+// Name is what a resource is called: by the template, or else by its stack and id. The id may
+// be one of a nested stack, as those that Of returns.
 func (s *Stack) Name(id string) (string, error) {
+	if strings.Contains(id, ".") {
+		return s.inNested(id)
+	}
 	r, ok := s.resources[id]
 	if !ok {
 		return "", fmt.Errorf("stack: there is no resource %s", id)
 	}
-	if given, ok := r.Properties["QueueName"]; ok {
+	if given, ok := r.Properties[naming[r.Type]]; ok {
 		name, err := s.resolve(given)
 		return fmt.Sprint(name), err
 	}
@@ -153,6 +165,8 @@ func (s *Stack) reference(id string) (any, error) {
 		return "amazonaws.com", nil
 	case "AWS::StackName":
 		return s.options.Name, nil
+	case "AWS::StackId":
+		return arn("cloudformation", "stack/"+s.options.Name+"/0f1e2d3c-0000-4000-8000-000000000000"), nil
 	}
 	if value, ok := s.parameters[id]; ok {
 		return value, nil
@@ -167,6 +181,8 @@ func (s *Stack) reference(id string) (any, error) {
 			return s.options.QueueURL(name), nil
 		}
 		return "https://sqs." + Region + ".amazonaws.com/" + Account + "/" + name, nil
+	case "AWS::SNS::Topic":
+		return arn("sns", name), nil
 	case "AWS::Lambda::Alias":
 		function, err := s.resolve(r.Properties["FunctionName"])
 		return arn("lambda", "function:"+fmt.Sprint(function)+":"+fmt.Sprint(r.Properties["Name"])), err
@@ -187,6 +203,8 @@ func (s *Stack) attribute(id, attribute string) (any, error) {
 		return arn("sqs", name), nil
 	case "AWS::DynamoDB::Table Arn":
 		return arn("dynamodb", "table/"+name), nil
+	case "AWS::DynamoDB::Table StreamArn":
+		return arn("dynamodb", "table/"+name+"/stream/2026-01-01T00:00:00.000"), nil
 	case "AWS::Lambda::Function Arn":
 		return arn("lambda", "function:"+name), nil
 	case "AWS::IAM::Role Arn":

@@ -87,3 +87,65 @@ func TestWhatIsUnknownIsNamed(t *testing.T) {
 		t.Errorf("an unknown parameter: %v", err)
 	}
 }
+
+const outer = `{
+ "Parameters": {"Topic": {"Type": "String", "Default": ""}},
+ "Resources": {
+  "Role": {"Type": "AWS::IAM::Role", "Properties": {}},
+  "Own": {"Type": "AWS::CloudFormation::Stack", "Properties": {"TemplateURL": "infra/own.yaml", "Parameters": {"Name": {"Ref": "AWS::StackName"}, "Role": {"Ref": "Role"}}}},
+  "Dead": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "dead"}}
+ }}`
+
+const inner = `{
+ "Parameters": {"Name": {"Type": "String"}, "Role": {"Type": "String"}},
+ "Resources": {
+  "Tickets": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": {"Fn::Sub": "${Name}-tickets"}, "Tag": {"Ref": "AWS::StackName"}}},
+  "Orders": {"Type": "AWS::DynamoDB::Table", "Properties": {"TableName": {"Fn::Sub": "${Name}-orders"}}},
+  "Use": {"Type": "AWS::IAM::Policy", "Properties": {"Roles": [{"Ref": "Role"}], "Of": {"Fn::GetAtt": ["Orders", "Arn"]}}}
+ }}`
+
+func TestResourcesOfNestedStacks(t *testing.T) {
+	s, err := Read([]byte(outer), Options{Name: "s", Nested: map[string][]byte{"infra/own.yaml": []byte(inner)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, kind := range []string{"AWS::SQS::Queue", "AWS::IAM::Policy"} {
+		all, err := s.Of(kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id, properties := range all {
+			got[id] = string(properties)
+		}
+	}
+	want := map[string]string{
+		"Dead":        `{"QueueName":"dead"}`,
+		"Own.Tickets": `{"QueueName":"s-tickets","Tag":"s-Own"}`,
+		"Own.Use":     `{"Of":"arn:aws:dynamodb:us-east-1:123456789012:table/s-orders","Roles":["s-Role"]}`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for id, want := range map[string]string{"Own.Orders": "s-orders", "Own.Use": "s-Own-Use", "Dead": "dead"} {
+		if name, err := s.Name(id); err != nil || name != want {
+			t.Errorf("%s is called %q, %v; want %s", id, name, err, want)
+		}
+	}
+	for _, id := range []string{"Own.Other", "Other.Orders"} {
+		if _, err := s.Name(id); err == nil || !strings.Contains(err.Error(), "there is no resource") {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+}
+
+func TestAParameterThatTheNestedTemplateLacksIsNamed(t *testing.T) {
+	s, err := Read([]byte(outer), Options{Name: "s", Nested: map[string][]byte{"infra/own.yaml": []byte(`{"Parameters": {"Name": {"Type": "String"}}}`)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "stack: Own: stack: the template has no parameter Role"
+	if _, err := s.Of("AWS::SQS::Queue"); err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
