@@ -61,8 +61,8 @@ dev: ## Start the local host and restart it on every save; runs continue
 	@$(GO) build -o .reveille/reload ./scripts/user/reload
 	@$(if $(MODEL),REVEILLE_MODEL="$(MODEL)") REVEILLE_TRIGGERS="$${REVEILLE_TRIGGERS-functions/app/triggers.json}" exec .reveille/reload ./scripts/user/dev
 
-smoke: ## Use a host or a deployment like a client: URL=..., options in ARGS
-	@$(GO) run ./scripts/user/smoke -url "$(URL)" $(ARGS)
+smoke: ## Use a host or a deployment like a client: URL=... or ENV=dev, options in ARGS
+	@url="$(URL)"; [ -n "$$url" ] || url=$$($(STACK) output StreamUrl StreamRestUrl) || exit 1; $(GO) run ./scripts/user/smoke -url "$$url" $(ARGS)
 
 demo-approval: ## Approve a tool call after the local host was killed and restarted
 	$(GO) run ./scripts/verify/approval

@@ -17,6 +17,21 @@ import (
 //go:embed all:starters
 var files embed.FS
 
+// replaced is a step of a workflow, with which a runner gets the copy of this module.
+const replaced = `[[define "replaced"]][[if .Replaced]]      # While go.mod replaces Reveille by a folder of your machine, use this commit instead.
+      - run: |
+          if grep -q '[[.Reveille]] => ' go.mod; then
+            git init --quiet "$RUNNER_TEMP/reveille"
+            git -C "$RUNNER_TEMP/reveille" fetch --quiet --depth 1 https://[[.Reveille]] [[.Commit]]
+            git -C "$RUNNER_TEMP/reveille" checkout --quiet FETCH_HEAD
+            go mod edit -replace=[[.Reveille]]="$RUNNER_TEMP/reveille"
+          fi
+[[end]][[end]]`
+
+// environments are those that the workflow deploys, in order. Each one follows the smoke test of
+// the one before it.
+var environments = []string{"dev", "prod"}
+
 // values are the fields that the templates can use.
 type values struct {
 	Module    string   // the project's path
@@ -26,11 +41,13 @@ type values struct {
 	Chat      bool     // it has a page
 	Replaced  bool     // it uses a copy of that module
 	Commit    string   // of the copy
+
+	Environments []string // that its workflow deploys
 }
 
 // renderStarters writes the files of the project's starter.
 func (p *project) renderStarters() error {
-	v := values{Module: p.module, Name: p.name(), Reveille: reveille, Chat: p.starter == "chat", Replaced: p.replace != ""}
+	v := values{Module: p.module, Name: p.name(), Reveille: reveille, Chat: p.starter == "chat", Replaced: p.replace != "", Environments: environments}
 	if v.Replaced {
 		v.Commit = p.commit()
 	}
@@ -67,7 +84,7 @@ func render(name string, v values) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := template.New(name).Delims("[[", "]]").Option("missingkey=error").Funcs(template.FuncMap{"lower": strings.ToLower}).Parse(string(text))
+	t, err := template.New(name).Delims("[[", "]]").Option("missingkey=error").Funcs(template.FuncMap{"lower": strings.ToLower}).Parse(replaced + string(text))
 	if err != nil {
 		return nil, err
 	}

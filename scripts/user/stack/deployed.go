@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os/exec"
+	"slices"
 	"strings"
 )
 
@@ -53,6 +55,24 @@ func (s *stack) describe() (deployedStack, error) {
 		d.parameters[p.ParameterKey] = p.ParameterValue
 	}
 	return d, nil
+}
+
+// output prints the first of these outputs that the stack has.
+func (s *stack) output(names []string) error {
+	if err := need("aws"); err != nil {
+		return err
+	}
+	known, err := s.outputs()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if value := known[name]; value != "" {
+			_, err := fmt.Fprintln(s.out, value)
+			return err
+		}
+	}
+	return fmt.Errorf("the stack %s has no output %s, it has %s", s.name, strings.Join(names, " or "), strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 }
 
 // outputs returns the outputs of the deployed stack. If the stack does not exist, it returns an

@@ -4,6 +4,7 @@
 //	go run ./scripts/user/stack deploy            # build and deploy the environment default
 //	go run ./scripts/user/stack -env prod deploy  # the same for the environment prod
 //	go run ./scripts/user/stack logs [Step]       # follow the logs of all functions, or of one
+//	go run ./scripts/user/stack output StreamUrl  # print an output of the stack
 //	go run ./scripts/user/stack destroy           # delete the stack; tables and payload bucket stay
 //	go run ./scripts/user/stack -data destroy     # delete tables and payload bucket, too
 //

@@ -57,6 +57,7 @@ type task struct {
 // tasks are the commands by name.
 var tasks = map[string]task{
 	"deploy":  {"[OPTIONS OF SAM DEPLOY]", options, (*stack).deploy},
+	"output":  {"NAME...", func(arguments []string) bool { return len(arguments) > 0 }, (*stack).output},
 	"logs":    {"[FUNCTION]", atMost(1), (*stack).logs},
 	"destroy": {"", atMost(0), (*stack).destroy},
 }

@@ -179,6 +179,10 @@ func TestWhatIsCalled(t *testing.T) {
 		{name: "logs of another environment", args: "-env prod logs", config: two, calls: []string{"sam logs --config-env prod --stack-name mine-prod --tail"}},
 		{name: "logs of no stack", args: "logs", want: "samconfig.toml has no stack for the environment default, it has no environments"},
 		{name: "logs of a stack without a file", args: "-stack mine logs", calls: []string{"sam logs --stack-name mine --tail"}},
+		{name: "an output", args: "output TableName", config: config, calls: []string{describeCall}, said: "threads-1\n"},
+		{name: "the first output that is there", args: "output None StreamUrl TableName", config: config, calls: []string{describeCall}, said: "https://x\n"},
+		{name: "no such output", args: "output None Nil", config: config, calls: []string{describeCall}, want: "the stack mine has no output None or Nil, it has ConfigTableName, PayloadBucketName, StreamUrl, TableName"},
+		{name: "an output without a name", args: "output", config: config, want: "unknown command"},
 		{name: "destroy", args: "destroy", config: config, calls: []string{describeCall, deleteCall},
 			said: "The data stays in the tables config-1 and threads-1 and the bucket payloads-1"},
 		{name: "destroy says how to delete what is kept", args: "destroy", config: elsewhere, calls: []string{
@@ -206,8 +210,8 @@ func TestWhatIsCalled(t *testing.T) {
 		{name: "destroy all of another name", args: "-data destroy", config: config, typed: "yes\n", calls: []string{describeCall}, want: "the name does not match: nothing was deleted"},
 		{name: "destroy all without a word", args: "-data destroy", config: config, calls: []string{describeCall}, want: "nothing was deleted"},
 		{name: "a stack that stays keeps its data", args: "-data destroy", config: config, typed: "mine", fails: deleteCall + " --no-prompts", calls: []string{describeCall, deleteCall + " --no-prompts"}, want: "sam delete: exit status 1"},
-		{name: "nothing", args: "", want: "want one of deploy, destroy, logs"},
-		{name: "too much", args: "deploy now", want: "want one of deploy, destroy, logs"},
+		{name: "nothing", args: "", want: "want one of deploy, destroy, logs, output"},
+		{name: "too much", args: "deploy now", want: "want one of deploy, destroy, logs, output"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
