@@ -7,6 +7,8 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/awslabs/aws-lambda-go-api-proxy/httpadapter"
+
+	"github.com/reveille-run/reveille/adapters/internal/requestlog"
 )
 
 // Buffered returns a handler that serves an http.Handler behind an API Gateway REST API
@@ -16,6 +18,9 @@ import (
 // not an HTTP request is an error.
 //
 // AWS limits a buffered response to 6 MB, and API Gateway limits its time to 30 s.
+//
+// Each request logs one line "request" at level info, those of health checks at level debug.
+// The header X-Request-Id of its response is the attribute request of the line.
 func (h Handlers) Buffered(handler http.Handler) func(context.Context, json.RawMessage) (any, error) {
 	o := h.withDefaults(defaultHTTPReserve)
 	return func(ctx context.Context, payload json.RawMessage) (any, error) {
@@ -26,15 +31,19 @@ func (h Handlers) Buffered(handler http.Handler) func(context.Context, json.RawM
 			return nil, err
 		}
 		var broke error
+		var writer *responseWriter
 		serve := func(w http.ResponseWriter, _ *http.Request) {
-			writer := newResponseWriter(bufferedResponse{w}, x.request)
+			writer = newResponseWriter(bufferedResponse{w}, x)
 			broke = x.serve(writer, o.Logger)
 			writer.finish(nil)
 		}
 		response, err := proxy(ctx, x.event, http.HandlerFunc(serve))
 		if broke != nil { // the partial response is discarded
-			return proxy(ctx, x.event, http.HandlerFunc(respondInternal))
+			internal := errorBody(errInternal)
+			x.line.End(requestlog.Response{Status: http.StatusInternalServerError, Bytes: int64(len(internal)), Aborted: true})
+			return proxy(ctx, x.event, respondInternal(x.line.ID(), internal))
 		}
+		x.line.End(writer.response())
 		return response, err
 	}
 }
@@ -52,10 +61,13 @@ func proxy(ctx context.Context, e *httpEvent, h http.Handler) (any, error) {
 	return httpadapter.New(h).ProxyWithContext(ctx, events.APIGatewayProxyRequest{HTTPMethod: http.MethodGet})
 }
 
-func respondInternal(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusInternalServerError)
-	_, _ = w.Write(errorBody(errInternal))
+func respondInternal(id string, body []byte) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set(requestlog.Header, id)
+		w.WriteHeader(http.StatusInternalServerError)
+		_, _ = w.Write(body)
+	})
 }
 
 // bufferedResponse gives the library a header that can no longer change.

@@ -7,7 +7,10 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
 	"github.com/reveille-run/reveille/adapters/internal/caller"
+	"github.com/reveille-run/reveille/adapters/internal/requestlog"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 )
@@ -17,6 +20,7 @@ type exchange struct {
 	event   *httpEvent
 	request *http.Request
 	handler http.Handler // the user's, or one that refuses a malformed request
+	line    *requestlog.Line
 }
 
 // newExchange returns an error only if the payload is not an HTTP event, which no HTTP
@@ -36,7 +40,16 @@ func (h Handlers) newExchange(ctx context.Context, payload json.RawMessage, v2 d
 		request, _ = http.NewRequestWithContext(ctx, http.MethodGet, "/", http.NoBody)
 		handler = refuse(err)
 	}
-	return exchange{event: event, request: request, handler: handler}, nil
+	request, line := requestlog.Start(request, requestlog.Options{Log: h.Logger, Env: h.Env}, event.RequestContext.RequestID, invocation(ctx))
+	return exchange{event: event, request: request, handler: handler, line: line}, nil
+}
+
+// invocation is the id of the invocation, as Lambda's own log lines have it.
+func invocation(ctx context.Context) string {
+	if c, ok := lambdacontext.FromContext(ctx); ok {
+		return c.AwsRequestID
+	}
+	return ""
 }
 
 func refuse(err error) http.Handler {

@@ -27,6 +27,7 @@ type httpEvent struct {
 	IsBase64Encoded bool              `json:"isBase64Encoded"`
 	RequestContext  struct {
 		DomainName string          `json:"domainName"`
+		RequestID  string          `json:"requestId"`
 		Stage      string          `json:"stage"`
 		Authorizer json.RawMessage `json:"authorizer"`
 		HTTP       struct {        // 2.0

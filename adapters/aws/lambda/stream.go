@@ -37,6 +37,8 @@ import (
 // The same happens (with 504) if the http.Handler is not done when half of the reserve
 // remains before the invocation's deadline.
 //
+// Each request logs one line, as with [Handlers.Buffered], when its response has ended.
+//
 // If a response may have a body but has none, its body is a single newline: Function URLs
 // let clients wait for the first byte of an empty stream, in some accounts for minutes.
 func (h Handlers) Stream(handler http.Handler) func(context.Context, json.RawMessage) (any, error) {
@@ -50,7 +52,7 @@ func (h Handlers) Stream(handler http.Handler) func(context.Context, json.RawMes
 			return nil, err
 		}
 		s := &stream{exchange: x, log: o.Logger, pipe: newPipe(), started: make(chan struct{}), done: make(chan struct{})}
-		s.writer = newResponseWriter(s, x.request)
+		s.writer = newResponseWriter(s, x)
 		lastCall, cancelLastCall := endBefore(ctx, now, o.Reserve/2)
 		timedOut := make(chan struct{})
 		keep := context.AfterFunc(lastCall, func() {
@@ -87,6 +89,11 @@ type stream struct {
 func (s *stream) run(release func()) {
 	err := errors.New("handler: its goroutine exited")
 	defer close(s.done)
+	defer func() { // after the end of the response, and before that of the invocation
+		response := s.writer.response()
+		response.Aborted = response.Aborted || err != nil
+		s.line.End(response)
+	}()
 	defer func() {
 		release()
 		if err != nil {
@@ -111,12 +118,14 @@ func (s *stream) fail(status int, cause error) {
 		if s.request.Method != http.MethodHead {
 			body = errorBody(cause)
 		}
+		s.writer.add(len(body))
 		s.pipe.finish(body, io.EOF)
 		return
 	}
 	var last []byte
 	if isEventStream(s.header) {
 		last = s.errorEvent(cause)
+		s.writer.add(len(last))
 	}
 	s.pipe.finish(last, messages.InvokeResponse_Error{Type: "Reveille.BrokenStream", Message: cause.Error()})
 }

@@ -48,6 +48,12 @@ func open(t *testing.T, ctx context.Context, h http.Handler, event string) opene
 	if err := json.Unmarshal(head[:len(head)-1], &o.prelude); err != nil {
 		t.Fatalf("prelude %q: %v", head, err)
 	}
+	for _, name := range []string{"X-Request-Id", "x-request-id"} { // every response has it: see TestEachRequestHasALine
+		delete(o.Headers, name)
+	}
+	if len(o.Headers) == 0 {
+		o.Headers = nil
+	}
 	if nuls, _ := io.ReadAll(io.LimitReader(o.body, 7)); string(nuls) != "\x00\x00\x00\x00\x00\x00\x00" {
 		t.Fatalf("after the prelude: %q", nuls)
 	}

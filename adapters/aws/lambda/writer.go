@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/reveille-run/reveille/adapters/internal/requestlog"
 )
 
 // destination is where a responseWriter writes to. start is called once, before any
@@ -26,7 +28,8 @@ type deadliner interface {
 // concurrently.
 type responseWriter struct {
 	out    destination
-	head   bool // the request's method is HEAD
+	id     string // of the request
+	head   bool   // the request's method is HEAD
 	header http.Header
 
 	mu      sync.Mutex
@@ -37,8 +40,24 @@ type responseWriter struct {
 	broken  error // what every further write returns
 }
 
-func newResponseWriter(out destination, r *http.Request) *responseWriter {
-	return &responseWriter{out: out, head: r.Method == http.MethodHead, header: http.Header{}}
+func newResponseWriter(out destination, x exchange) *responseWriter {
+	w := &responseWriter{out: out, id: x.line.ID(), head: x.request.Method == http.MethodHead, header: http.Header{}}
+	w.header.Set(requestlog.Header, w.id)
+	return w
+}
+
+// response is what the request's line tells of the response.
+func (w *responseWriter) response() requestlog.Response {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return requestlog.Response{Status: w.status, Bytes: int64(w.written), Stream: requestlog.IsStream(w.frozen), Aborted: w.broken != nil}
+}
+
+// add counts bytes that were written without this writer.
+func (w *responseWriter) add(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.written += n
 }
 
 // Header implements http.ResponseWriter.
@@ -138,7 +157,7 @@ func (w *responseWriter) abandon(status int, cause error) (started bool) {
 		return false
 	}
 	w.status = status
-	w.frozen = http.Header{"Content-Type": {"application/json"}}
+	w.frozen = http.Header{"Content-Type": {"application/json"}, requestlog.Header: {w.id}}
 	w.start()
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/reveille-run/reveille/adapters/internal/requestlog"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -29,6 +30,7 @@ func (v Server) Routes(routes map[string]Route) http.Handler {
 // package httpapi puts into the context. A request without an identity is unauthorized.
 func (v Server) Handle(route Route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		requestlog.Of(r.Context()).Route(r)
 		id, ok := core.IdentityFrom(r.Context())
 		err := core.Errorf(core.CodeUnauthorized, "the request carries no identity")
 		if ok {

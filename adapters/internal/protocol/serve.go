@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime/debug"
 
+	"github.com/reveille-run/reveille/adapters/internal/requestlog"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/host"
@@ -62,6 +63,7 @@ func (v Server) Serve(w http.ResponseWriter, r *http.Request, encoder Encoder, s
 	if err != nil {
 		Log(s.log, err)
 	}
+	requestlog.Of(r.Context()).Stream(s.ending(r.Context()))
 	if err := s.out.Err(); tooSlow(err) {
 		s.log.InfoContext(r.Context(), "client too slow, stream closed", "path", r.URL.Path, "error", err)
 	}
@@ -81,7 +83,21 @@ type stream struct {
 	out     *Writer
 	encoder Encoder
 	broken  error // of the encoder
+	failed  bool  // its last frames reported an error
 	log     *slog.Logger
+}
+
+// ending is how the stream ended, for the line of its request.
+func (s *stream) ending(ctx context.Context) requestlog.Ending {
+	switch err := s.out.Err(); {
+	case tooSlow(err):
+		return requestlog.ClientSlow
+	case err != nil || gone(ctx):
+		return requestlog.ClientLeft
+	case s.failed:
+		return requestlog.Failed
+	}
+	return requestlog.Ended
 }
 
 // Emit implements host.Listener.
@@ -149,6 +165,7 @@ func (s *stream) finish(ctx context.Context, err error) (refusal error, everythi
 	if err == nil {
 		return nil, false
 	}
+	s.failed = true
 	Log(s.log, err)
 	for _, f := range s.encoder.Fail(err) {
 		if s.out.Write(f) != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/adapters/internal/protocol"
+	"github.com/reveille-run/reveille/adapters/internal/requestlog"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -109,6 +110,7 @@ func (h *handler) run(w http.ResponseWriter, r *http.Request, id core.Identity) 
 // submission makes a submission of the input.
 func (a *exchange) submission() (s mailbox.Submission, err error) {
 	s.Thread.Thread, s.Opening.AgentID = a.thread, a.r.PathValue("agent")
+	requestlog.Of(a.r.Context()).Thread(a.thread)
 	if s.Messages, err = a.in.said(); err != nil {
 		return s, err
 	}

@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"github.com/reveille-run/reveille/adapters/internal/protocol"
+	"github.com/reveille-run/reveille/adapters/internal/requestlog"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -63,6 +64,7 @@ func (h *handler) start(w http.ResponseWriter, r *http.Request, id core.Identity
 // submission makes a submission of a chat request.
 func (h *handler) submission(r *http.Request, id core.Identity, req request) (s mailbox.Submission, err error) {
 	s.Thread.Thread = first(r.PathValue("thread"), req.ID)
+	requestlog.Of(r.Context()).Thread(s.Thread.Thread)
 	s.Opening.AgentID = first(r.PathValue("agent"), req.AgentID)
 	if s.Messages, err = req.input(); err != nil {
 		return s, err

@@ -3,6 +3,8 @@ package httpapi
 import (
 	"net/http"
 	"slices"
+
+	"github.com/reveille-run/reveille/adapters/internal/requestlog"
 )
 
 // The requests and responses that pages of other origins may use, in addition to those of
@@ -12,7 +14,7 @@ const (
 	corsMethods = "GET, POST, PATCH, DELETE"
 	corsRequest = "authorization, content-type, last-event-id, idempotency-key, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name, " +
 		"x-amz-date, x-amz-security-token, x-amz-content-sha256"
-	corsResponse = "x-vercel-ai-ui-message-stream, mcp-session-id, retry-after, location"
+	corsResponse = "x-vercel-ai-ui-message-stream, mcp-session-id, retry-after, location, x-request-id"
 	corsMaxAge   = "600" // seconds for which a browser remembers a preflight
 )
 
@@ -35,6 +37,7 @@ func CORS(origins []string, h http.Handler) http.Handler {
 		}
 		w.Header().Set("Access-Control-Allow-Origin", origin[0])
 		if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+			requestlog.Of(r.Context()).Named("preflight")
 			w.Header().Set("Access-Control-Allow-Methods", corsMethods)
 			w.Header().Set("Access-Control-Allow-Headers", corsRequest)
 			w.Header().Set("Access-Control-Max-Age", corsMaxAge)

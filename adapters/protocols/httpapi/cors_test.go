@@ -16,7 +16,7 @@ func TestCORS(t *testing.T) {
 	const (
 		requestHeaders = "authorization, content-type, last-event-id, idempotency-key, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name, " +
 			"x-amz-date, x-amz-security-token, x-amz-content-sha256"
-		responseHeaders = "x-vercel-ai-ui-message-stream, mcp-session-id, retry-after, location"
+		responseHeaders = "x-vercel-ai-ui-message-stream, mcp-session-id, retry-after, location, x-request-id"
 		varyPreflight   = "Access-Control-Request-Method, Access-Control-Request-Headers"
 	)
 	refused := `{"error":"no authentication is configured","code":"unauthorized"}` + "\n"

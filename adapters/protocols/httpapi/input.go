@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/adapters/internal/protocol"
+	"github.com/reveille-run/reveille/adapters/internal/requestlog"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 )
@@ -39,6 +40,7 @@ func (a *api) taken(r *http.Request, id core.Identity, b *submitted, thread stri
 		thread = a.NewThread(id, key)
 	}
 	s.Thread.Thread = thread
+	requestlog.Of(r.Context()).Thread(thread)
 	return s, nil
 }
 

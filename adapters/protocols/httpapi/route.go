@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/adapters/internal/protocol"
+	"github.com/reveille-run/reveille/adapters/internal/requestlog"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -91,10 +92,18 @@ func (a *api) route() http.Handler {
 		if !apart(pattern, routes) {
 			return a.all() // now: what contradicts a route ends the start
 		}
-		mounts.Handle(pattern, handler)
+		mounts.Handle(pattern, mounted(handler))
 	}
 	mounts.Handle("/", protocol.Later(a.all))
 	return mounts
+}
+
+// mounted notes where a handler is mounted, since its routes may not be of package protocol.
+func mounted(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requestlog.Of(r.Context()).Mount(r)
+		handler.ServeHTTP(w, r)
+	})
 }
 
 // apart reports whether no path can be both a mount's and a route's.
@@ -129,7 +138,10 @@ func (r *route) parameters() (names []string) {
 func (a *api) all() http.Handler {
 	mux := http.NewServeMux()
 	for _, r := range allRoutes() {
-		handler := func(w http.ResponseWriter, request *http.Request) { r.plain(a, w, request) }
+		handler := func(w http.ResponseWriter, request *http.Request) {
+			requestlog.Of(request.Context()).Route(request)
+			r.plain(a, w, request)
+		}
 		if r.plain == nil {
 			handler = a.Handle(func(w http.ResponseWriter, request *http.Request, id core.Identity) error {
 				if request.URL.RawQuery != "" {
@@ -143,7 +155,7 @@ func (a *api) all() http.Handler {
 		mux.HandleFunc(r.Method+" "+r.Path, handler)
 	}
 	for pattern, handler := range a.options.Mounts {
-		mux.Handle(pattern, handler)
+		mux.Handle(pattern, mounted(handler))
 	}
 	return mux
 }

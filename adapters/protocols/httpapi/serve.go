@@ -5,6 +5,7 @@ import (
 	"path"
 
 	"github.com/reveille-run/reveille/adapters/internal/protocol"
+	"github.com/reveille-run/reveille/adapters/internal/requestlog"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 )
@@ -44,6 +45,7 @@ func (a *api) serve(w *response, r *http.Request) error {
 			}
 			return err
 		}
+		requestlog.Of(r.Context()).Tenant(id.Tenant)
 		r = r.WithContext(core.WithIdentity(r.Context(), id))
 	}
 	// Escaped, as ServeMux looks at it: an id of encoded dots reaches its route, which names it.

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/reveille-run/reveille/adapters/internal/requestlog"
 )
 
 // folder is where the files lie that the document names, relative to the document.
@@ -72,6 +74,11 @@ func Before(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
+		route := "GET /"
+		if r.URL.Path != "/" {
+			route += folder + "{file}"
+		}
+		requestlog.Of(r.Context()).Named(route)
 		f.serve(w, r)
 	})
 }

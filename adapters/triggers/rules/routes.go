@@ -12,6 +12,7 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/internal/incoming"
 	"github.com/reveille-run/reveille/adapters/internal/protocol"
+	"github.com/reveille-run/reveille/adapters/internal/requestlog"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -149,6 +150,10 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) (any, error) {
 		w.Header().Set("Allow", http.MethodPost)
 		return nil, core.Errorf(core.CodeMethod, "%s is not allowed here, allowed are POST", core.Excerpt(r.Method))
 	}
+	line := requestlog.Of(r.Context())
+	line.Named("POST " + routePrefix + "{name}")
+	line.Trigger(name)
+	line.Tenant(t.Tenant)
 	body, err := readBody(w, r)
 	if err != nil {
 		return nil, err

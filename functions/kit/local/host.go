@@ -67,7 +67,8 @@ func newHost(ctx context.Context, e *env.Env, s settings.Settings, log *slog.Log
 		return nil, err
 	}
 	if h.handler != nil {
-		h.handler = newGuard(s, h.metrics.Count(h.showMetrics(h.watchFile(httpapi.CORS(s.Origins, h.admit(s.Requests, h.handler))))))
+		guarded := newGuard(s, h.metrics.Count(h.showMetrics(h.watchFile(httpapi.CORS(s.Origins, h.admit(s.Requests, h.handler))))))
+		h.handler = httpapi.LogRequests(e, log, slog.LevelDebug, guarded) // the lines of runs are enough for a laptop
 	}
 	if err := h.runtime.Reclaim(ctx, claimed); err != nil {
 		h.shutDown()

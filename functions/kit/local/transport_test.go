@@ -39,7 +39,7 @@ func (r asked) overHTTP(t *testing.T, address string) string {
 }
 
 // overLambda sends it through a function URL.
-func (r asked) overLambda(t *testing.T, h http.Handler) string {
+func (r asked) overLambda(t *testing.T, h http.Handler, log *slog.Logger) string {
 	t.Helper()
 	path, query, _ := strings.Cut(r.path, "?")
 	event := events.LambdaFunctionURLRequest{Version: "2.0", RawPath: path, RawQueryString: query, Headers: map[string]string{"host": "x.lambda-url.eu-west-1.on.aws"}, Body: r.body}
@@ -51,12 +51,15 @@ func (r asked) overLambda(t *testing.T, h http.Handler) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := awslambda.Handlers{Logger: slog.New(slog.DiscardHandler)}.Stream(h)(t.Context(), payload)
+	got, err := awslambda.Handlers{Logger: log}.Stream(h)(t.Context(), payload)
 	if err != nil {
 		t.Fatal(err)
 	}
 	encoded, err := io.ReadAll(got.(io.Reader))
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := got.(io.Closer).Close(); err != nil {
 		t.Fatal(err)
 	}
 	prelude, body, _ := bytes.Cut(encoded, make([]byte, 8))
@@ -113,13 +116,13 @@ func TestARequestGetsTheSameResponseOnTheLocalHostAndBehindLambda(t *testing.T) 
 			if got := test.request.overHTTP(t, address); got != test.want {
 				t.Errorf("local host: %s\nwant %s", got, test.want)
 			}
-			if got := test.request.overLambda(t, lambda); got != test.want {
+			if got := test.request.overLambda(t, lambda, slog.New(slog.DiscardHandler)); got != test.want {
 				t.Errorf("Lambda: %s\nwant %s", got, test.want)
 			}
 		})
 	}
 	made := asked{method: "POST", path: "/v1/threads"}
-	for name, got := range map[string]string{"local host": made.overHTTP(t, address), "Lambda": made.overLambda(t, lambda)} {
+	for name, got := range map[string]string{"local host": made.overHTTP(t, address), "Lambda": made.overLambda(t, lambda, slog.New(slog.DiscardHandler))} {
 		if !strings.HasPrefix(got, `201 {"thread_id":"`) {
 			t.Errorf("%s: a thread without a body: %s, want 201", name, got)
 		}

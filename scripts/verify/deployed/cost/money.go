@@ -135,6 +135,10 @@ func (l Line) Beyond() float64 {
 // logBytes is the assumed size of a sweep's log: three lines of Lambda and one of ours.
 const logBytes = 1000
 
+// requestBytes is the size of the line of a request, with ids of usual lengths. The test of
+// package requestlog measures it.
+const requestBytes = 350
+
 // Idle is the monthly cost of a stack without any use.
 func (a Account) Idle() []Line {
 	p, w := a.Prices.Million, a.Work[Sweep]
