@@ -89,13 +89,23 @@ func difference(template parameters, name string, old, after map[string]string) 
 	if parameter.Default != nil && *parameter.Default == now {
 		text += ", the default"
 	}
-	if looser := loosened[name]; looser != nil && looser(now) && (!existed || !looser(was)) {
-		text += "   LOOSENED"
-	}
+	text += mark(name, was, now, existed)
 	if !existed {
 		return "new parameter -> " + text
 	}
 	return shown(was) + " -> " + text
+}
+
+// mark is a warning about a change. Other tables or another bucket have other threads.
+func mark(name, was, now string, existed bool) string {
+	looser := loosened[name]
+	switch {
+	case looser != nil && looser(now) && (!existed || !looser(was)):
+		return "   LOOSENED"
+	case existed && slices.Contains([]string{"ThreadsTable", "ConfigTable", "PayloadBucket"}, name):
+		return "   OTHER DATA"
+	}
+	return ""
 }
 
 // shown is a value on one line.
@@ -124,7 +134,7 @@ func (s *stack) print(template parameters, before deployedStack, to schema) {
 		fmt.Fprintln(s.out, "These parameters change:")
 	}
 	printGroups(s, all)
-	if to.raised {
+	if to.raised && before.exists {
 		fmt.Fprintf(s.out, "this release is the first to write records of schema %d. It receives all requests immediately, without regard to GradualReleases and ReleaseType, "+
 			"because older code cannot work on these threads\n", to.highest)
 	}

@@ -64,7 +64,7 @@ func (s *stack) release(template parameters, to schema, options []string) error 
 	fmt.Fprintf(s.out, "release %s, records of schema %d\n", digest, s.code.Writes)
 	arguments := s.sam("deploy", "--parameter-overrides", parameters)
 	if !s.env.capabilities {
-		arguments = append(arguments, "--capabilities", "CAPABILITY_IAM")
+		arguments = append(arguments, "--capabilities", "CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND") // the second one: a transform and a nested stack
 	}
 	if s.yes {
 		arguments = append(arguments, "--no-confirm-changeset")

@@ -72,7 +72,7 @@ func readDeploying(t *testing.T, call string) (d deploying) {
 func TestEachEnvironmentIsDeployedWithItsOwnSettings(t *testing.T) {
 	begin(t, "sam", "aws", "go")
 	write(t, samconfig, devAndProd)
-	further := []string{"--capabilities", "CAPABILITY_IAM", "--no-confirm-changeset"}
+	further := []string{"--capabilities", "CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND", "--no-confirm-changeset"}
 	dev := deploying{"default", "dev", "eu-north-1", "work",
 		map[string]string{"Auth": "none", "Memory": "512", "Origins": "*", "Page": "on", "ScheduleExpression": "rate(1 hour)"}, further}
 	prod := deploying{"prod", "prod", "eu-west-1", "live",

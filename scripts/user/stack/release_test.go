@@ -34,7 +34,7 @@ func TestTheSectionIsPassedWhole(t *testing.T) {
 	begin(t, "sam", "aws", "go")
 	remember(t, `Auth="jwt" Release="x" Schema="1" SchemaRaised="false" ScheduleExpression="cron(0 7 ? * $MON-FRI *)" Origins=""`)
 	call, _ := deployment(t)
-	want := `sam deploy --config-env default --stack-name mine --parameter-overrides <Auth="jwt" Memory="256" Origins="" Page="off" ScheduleExpression="cron(0 7 ? * $MON-FRI *)"> --capabilities CAPABILITY_IAM --no-confirm-changeset`
+	want := `sam deploy --config-env default --stack-name mine --parameter-overrides <Auth="jwt" Memory="256" Origins="" Page="off" ScheduleExpression="cron(0 7 ? * $MON-FRI *)"> --capabilities CAPABILITY_IAM CAPABILITY_AUTO_EXPAND --no-confirm-changeset`
 	if call != want {
 		t.Errorf("%s, want %s", call, want)
 	}

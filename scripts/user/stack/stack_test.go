@@ -132,7 +132,7 @@ const (
 	buildCall    = "sam build --config-env default --build-in-source"
 	deleteCall   = "sam delete --config-env default --stack-name mine"
 	defaults     = `Auth="iam" Memory="256" Origins="" Page="off" ScheduleExpression="rate(1 day)"`
-	deployCall   = `sam deploy --config-env default --stack-name mine --parameter-overrides <` + defaults + `> --capabilities CAPABILITY_IAM`
+	deployCall   = `sam deploy --config-env default --stack-name mine --parameter-overrides <` + defaults + `> --capabilities CAPABILITY_IAM CAPABILITY_AUTO_EXPAND`
 )
 
 func TestWhatIsCalled(t *testing.T) {
@@ -152,18 +152,18 @@ func TestWhatIsCalled(t *testing.T) {
 		{name: "deployment without a question", args: "-yes deploy", config: config + "confirm_changeset = true\n", calls: []string{describeCall, buildCall, deployCall + " --no-confirm-changeset"}},
 		{name: "stack that cannot be read", args: "-yes deploy", config: config, fails: describeCall, calls: []string{describeCall}, want: "read the stack mine: aws cloudformation: no credentials: exit status 1"},
 		{name: "options go on to sam", args: "-yes deploy --role-arn x", config: config, calls: []string{describeCall, buildCall, deployCall + " --no-confirm-changeset --role-arn x"}},
-		{name: "capabilities of the section", args: "-yes deploy", config: config + "capabilities = \"CAPABILITY_NAMED_IAM\"\n", calls: []string{describeCall, buildCall, strings.TrimSuffix(deployCall, " --capabilities CAPABILITY_IAM") + " --no-confirm-changeset"}},
+		{name: "capabilities of the section", args: "-yes deploy", config: config + "capabilities = \"CAPABILITY_NAMED_IAM\"\n", calls: []string{describeCall, buildCall, strings.TrimSuffix(deployCall, " --capabilities CAPABILITY_IAM CAPABILITY_AUTO_EXPAND") + " --no-confirm-changeset"}},
 		{name: "options that part it from what is read", args: "deploy --parameter-overrides Auth=none", config: config, want: "option --parameter-overrides is not allowed: change parameter_overrides in samconfig.toml"},
 		{name: "guided", args: "deploy --guided", config: config, want: "option --guided is not allowed: change parameter_overrides in samconfig.toml"},
 		{name: "the same with a value", args: "deploy --config-env=prod", config: config, want: "option --config-env is not allowed: put -env NAME before deploy"},
 		{name: "what does not build is not deployed", args: "-yes deploy", config: config, fails: buildCall, calls: []string{describeCall, buildCall}, want: "sam build: exit status 1"},
 		{name: "an environment by the name of its stack", args: "-stack mine-prod -yes deploy", config: two, calls: []string{
 			strings.ReplaceAll(describeCall, "mine", "mine-prod"), strings.ReplaceAll(buildCall, "default", "prod"),
-			`sam deploy --config-env prod --stack-name mine-prod --parameter-overrides <` + defaults + `> --capabilities CAPABILITY_IAM --no-confirm-changeset`}},
+			`sam deploy --config-env prod --stack-name mine-prod --parameter-overrides <` + defaults + `> --capabilities CAPABILITY_IAM CAPABILITY_AUTO_EXPAND --no-confirm-changeset`}},
 		{name: "the name of an environment is not that of a stack", args: "-stack prod -yes deploy", config: two, want: "samconfig.toml has no environment with the stack prod, it has the environments default, prod: name the environment whose settings apply with -env NAME"},
 		{name: "another stack of an environment", args: "-env prod -stack other -yes deploy", config: two, calls: []string{
 			strings.ReplaceAll(describeCall, "mine", "other"), strings.ReplaceAll(buildCall, "default", "prod"),
-			`sam deploy --config-env prod --stack-name other --parameter-overrides <` + defaults + `> --capabilities CAPABILITY_IAM --no-confirm-changeset`}},
+			`sam deploy --config-env prod --stack-name other --parameter-overrides <` + defaults + `> --capabilities CAPABILITY_IAM CAPABILITY_AUTO_EXPAND --no-confirm-changeset`}},
 		{name: "a stack of two environments", args: "-stack mine -yes deploy", config: two + "[eu.global.parameters]\nstack_name = \"mine\"\n", want: "has the stack mine in several environments, default, eu: name one of them with -env NAME"},
 		{name: "an unknown environment", args: "-env prd -yes deploy", config: two, want: "samconfig.toml has no section [prd.deploy.parameters], it has the environments default, prod, and there is no terminal"},
 		{name: "logs of an unknown environment", args: "-env prd logs", config: two, want: "samconfig.toml has no stack for the environment prd, it has the environments default, prod: run make deploy ENV=prd first"},
