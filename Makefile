@@ -202,6 +202,12 @@ logs: ## Follow the logs of the deployed functions, or of one: FN=Step; ENV=defa
 destroy: ## Delete the deployment ENV=default; DATA=delete deletes tables and payloads, too
 	@$(STACK) $(if $(filter delete,$(DATA)),-data) destroy
 
+restore: ## Put the deployment ENV=default back to an earlier moment: TO=2026-11-29T10:00:00Z
+	@$(STACK) restore "$(TO)"
+
+purge: ## Delete a bucket that make destroy left, with all versions of its objects: BUCKET=NAME
+	@$(STACK) purge "$(BUCKET)"
+
 # Without REVEILLE_TABLE the function uses its own tables: at the endpoints of `make aws-up`,
 # which keep them, or at endpoints that end with the command.
 invoke: ## Run a built function once with an event: FN=step EVENT=events/step.json

@@ -98,7 +98,9 @@
 //     backup. Later writes are lost silently. Runs that were open then resume from there,
 //     under keys that other systems may have seen with other arguments. End every worker
 //     before you restore, since the fences of the lost time would refuse the new ones
-//     (TestARestoredCopyIsTheFileAsItWas).
+//     (TestARestoredCopyIsTheFileAsItWas). A restore into new tables has no fences of the
+//     lost time. Objects are named by their content, so one of the lost time is never read
+//     in place of another.
 //   - Two regions that both write. If the last writer wins, no compare-and-set and no fence
 //     holds. A thread has one home.
 package store

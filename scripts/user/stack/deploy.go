@@ -32,6 +32,9 @@ func (s *stack) deploy(options []string) error {
 	if err != nil {
 		return err
 	}
+	if err := s.checkTables(before); err != nil {
+		return err
+	}
 	to, err := s.schemaAfter(before.outputs)
 	if err != nil {
 		return err
@@ -42,6 +45,20 @@ func (s *stack) deploy(options []string) error {
 		return err
 	}
 	return s.release(template, to, options)
+}
+
+// checkTables refuses a gradual release that changes the tables: its two versions would work on
+// different ones.
+func (s *stack) checkTables(before deployedStack) error {
+	if !before.exists || s.env.parameters["GradualReleases"] != "true" {
+		return nil
+	}
+	for _, name := range []string{"ThreadsTable", "ConfigTable", "PayloadBucket"} {
+		if s.env.parameters[name] != before.parameters[name] {
+			return fmt.Errorf("nothing was deployed: %s changes from %q to %q, and two versions must not work on different tables: set GradualReleases=false for this deployment", name, before.parameters[name], s.env.parameters[name])
+		}
+	}
+	return nil
 }
 
 // release builds and deploys. Parameters that the section lacks get their defaults: without

@@ -10,7 +10,13 @@ import (
 
 // kept are the resources that the template retains when its stack is deleted. Queues and logs
 // are deleted with the stack.
-type kept struct{ tables, buckets []string }
+type kept struct {
+	tables, buckets []string
+	parameters      string // with which a new stack uses them
+}
+
+// reuse has the parameter of each output.
+var reuse = map[string]string{"TableName": "ThreadsTable", "ConfigTableName": "ConfigTable", "PayloadBucketName": "PayloadBucket"}
 
 // kept reads the names from the stack's outputs.
 func (s *stack) kept() (kept, error) {
@@ -19,7 +25,11 @@ func (s *stack) kept() (kept, error) {
 		return kept{}, err
 	}
 	var k kept
+	var parameters []string
 	for _, key := range slices.Sorted(maps.Keys(known)) {
+		if name := reuse[key]; name != "" && known[key] != "" {
+			parameters = append(parameters, name+"="+known[key])
+		}
 		switch {
 		case strings.HasSuffix(key, "TableName"):
 			k.tables = append(k.tables, known[key])
@@ -30,6 +40,7 @@ func (s *stack) kept() (kept, error) {
 	if len(k.tables) == 0 {
 		return kept{}, fmt.Errorf("the stack %s has no output that names a table: check that it was deployed from this template", s.name)
 	}
+	k.parameters = strings.Join(parameters, " ")
 	return k, nil
 }
 
@@ -57,13 +68,21 @@ func (s *stack) destroy([]string) error {
 	if err := s.call("sam", s.sam("delete")...); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "The data stays in %s, and you continue to pay for its storage. To delete it, run:\n", k)
+	fmt.Fprintf(s.out, "The data stays in %s, and you continue to pay for its storage. To use it in a new stack, set %s. To delete it, run:\n", k, k.parameters)
+	s.printDeletions(k)
+	return nil
+}
+
+// printDeletions prints the commands that delete resources.
+func (s *stack) printDeletions(k kept) {
 	for _, d := range s.deletions(k) {
 		for _, command := range d.commands {
 			fmt.Fprintln(s.out, "  "+strings.Join(command, " "))
 		}
+		if d.bucket != "" {
+			fmt.Fprintf(s.out, "  make purge ENV=%s BUCKET=%s\n", s.env.name, d.bucket)
+		}
 	}
-	return nil
 }
 
 // destroyData deletes the stack, the tables and the bucket after the user has typed its name.
@@ -83,6 +102,12 @@ func (s *stack) destroyData(k kept) error {
 				break
 			}
 		}
+		if d.bucket == "" {
+			continue
+		}
+		if err := s.purges(d.bucket); err != nil {
+			failures = append(failures, fmt.Errorf("%s was not deleted: %w", d.what, err))
+		}
 	}
 	return errors.Join(failures...)
 }
@@ -91,21 +116,22 @@ func (s *stack) destroyData(k kept) error {
 type deletion struct {
 	what     string
 	commands [][]string
+	bucket   string // to purge; empty: none
 }
 
-// deletions are in the order of their execution. A table is protected against deletion; a
-// bucket must be empty, and --force empties it.
+// deletions are in the order of their execution. A table is protected against deletion. A
+// bucket must be empty, and no command of the AWS CLI deletes versions of objects.
 func (s *stack) deletions(k kept) (all []deletion) {
 	aws := func(arguments ...string) []string { return append([]string{"aws"}, s.located(arguments...)...) }
 	for _, table := range k.tables {
-		all = append(all, deletion{"table " + table, [][]string{
+		all = append(all, deletion{what: "table " + table, commands: [][]string{
 			aws("dynamodb", "update-table", "--table-name", table, "--no-deletion-protection-enabled"),
 			aws("dynamodb", "wait", "table-exists", "--table-name", table),
 			aws("dynamodb", "delete-table", "--table-name", table),
 		}})
 	}
 	for _, bucket := range k.buckets {
-		all = append(all, deletion{"bucket " + bucket, [][]string{aws("s3", "rb", "s3://"+bucket, "--force")}})
+		all = append(all, deletion{what: "bucket " + bucket, bucket: bucket})
 	}
 	return all
 }

@@ -7,6 +7,8 @@
 //	go run ./scripts/user/stack output StreamUrl  # print an output of the stack
 //	go run ./scripts/user/stack destroy           # delete the stack; tables and payload bucket stay
 //	go run ./scripts/user/stack -data destroy     # delete tables and payload bucket, too
+//	go run ./scripts/user/stack restore MOMENT    # put the stack back to an earlier moment
+//	go run ./scripts/user/stack purge BUCKET      # delete a bucket that destroy left, with all versions
 //
 // An environment is a name in samconfig.toml. Its settings are those of the section
 // [NAME.deploy.parameters], and for missing ones those of [NAME.global.parameters], as the SAM
@@ -26,6 +28,9 @@
 // gradually, and code that cannot read the stored records is refused. The numbers are those of
 // core/internal/thread in the version of this module that go.mod names. The functions are built
 // from the same version.
+//
+// A moment is a time in whole seconds with its zone, such as 2026-11-29T10:00:00Z. The restore
+// continues when it is run again after a failure; see package restore in this folder.
 //
 // If a CLI is missing, the error has the address of its installation guide. The SAM CLI cannot
 // return the parameters of a deployed stack, so the AWS CLI reads them. The user must type the

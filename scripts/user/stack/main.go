@@ -13,14 +13,17 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/scripts/user/stack/restore"
 	"golang.org/x/term"
 )
 
 func main() {
 	s := &stack{
-		code: store.Schemas{}.Stored(), terminal: term.IsTerminal(int(os.Stdin.Fd())),
+		restoring: func(r *restore.Restore) restorer { return r },
+		code:      store.Schemas{}.Stored(), terminal: term.IsTerminal(int(os.Stdin.Fd())),
 		in: os.Stdin, out: os.Stdout, log: os.Stderr,
 	}
+	s.purges = s.purgeBucket
 	err := s.run(os.Args[1:])
 	var exit *exec.ExitError
 	switch {
@@ -45,6 +48,9 @@ type stack struct {
 	in       io.Reader     // commands read it, too
 	answers  *bufio.Reader // of in; nil: nothing was asked yet
 	out, log io.Writer
+
+	restoring func(r *restore.Restore) restorer // replaced in tests
+	purges    func(bucket string) error         // replaced in tests
 }
 
 // task is one of the commands.
@@ -60,12 +66,17 @@ var tasks = map[string]task{
 	"output":  {"NAME...", func(arguments []string) bool { return len(arguments) > 0 }, (*stack).output},
 	"logs":    {"[FUNCTION]", atMost(1), (*stack).logs},
 	"destroy": {"", atMost(0), (*stack).destroy},
+	"restore": {"MOMENT", one, (*stack).restore},
+	"purge":   {"BUCKET", one, (*stack).purge},
 }
 
 // options reports whether arguments start with an option, or are empty.
 func options(arguments []string) bool {
 	return len(arguments) == 0 || strings.HasPrefix(arguments[0], "-")
 }
+
+// one accepts one argument.
+func one(arguments []string) bool { return len(arguments) == 1 && arguments[0] != "" }
 
 // atMost accepts up to n arguments.
 func atMost(n int) func([]string) bool {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,6 +25,7 @@ echo "$line" >>calls
 [ ! -e fails ] || [ "$(cat fails)" != "$line" ] || { echo "no credentials" >&2; exit 1; }
 case "$*" in
 build*) mkdir -p .aws-sam/build/StepFunction && cat code >.aws-sam/build/StepFunction/bootstrap && cat template.yaml >.aws-sam/build/template.yaml ;;
+"cloudformation list-stack-resources"*) cat resources ;;
 "cloudformation describe-stacks"*) [ -s deployed ] || { echo "Stack with id mine does not exist" >&2; exit 254; }; cat deployed ;;
 esac
 `
@@ -120,6 +122,20 @@ func of(t *testing.T, typed string) (s *stack, said *strings.Builder) {
 	return &stack{
 		code: store.Schemas{Reads: 1, Writes: 1}, terminal: true,
 		in: strings.NewReader(typed), out: said, log: t.Output(),
+		purges: func(bucket string) error { // noted as if it were a command
+			made, err := os.OpenFile("calls", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+			if err != nil {
+				return err
+			}
+			defer made.Close()
+			if _, err := fmt.Fprintln(made, "purge "+bucket); err != nil {
+				return err
+			}
+			if fails, _ := os.ReadFile("fails"); string(fails) == "purge "+bucket {
+				return errors.New("no credentials")
+			}
+			return nil
+		},
 	}, said
 }
 
@@ -187,31 +203,34 @@ func TestWhatIsCalled(t *testing.T) {
 			said: "The data stays in the tables config-1 and threads-1 and the bucket payloads-1"},
 		{name: "destroy says how to delete what is kept", args: "destroy", config: elsewhere, calls: []string{
 			"aws cloudformation describe-stacks --stack-name mine --output json --region eu-north-1 --profile work", deleteCall + " --region eu-north-1 --profile work"},
-			said: "\n  aws s3 rb s3://payloads-1 --force --region eu-north-1 --profile work\n"},
+			said: "To use it in a new stack, set ConfigTable=config-1 PayloadBucket=payloads-1 ThreadsTable=threads-1. To delete it, run:\n  aws dynamodb update-table --table-name config-1 --no-deletion-protection-enabled --region eu-north-1 --profile work\n"},
 		{name: "destroy what cannot be read", args: "destroy", config: config, fails: describeCall, calls: []string{describeCall}, want: "read the stack mine: aws cloudformation: no credentials"},
 		{name: "destroy all", args: "-data destroy", config: config, typed: "mine\n", said: "in the tables config-1 and threads-1 and the bucket payloads-1. Type", calls: []string{
 			describeCall, deleteCall + " --no-prompts",
 			"aws dynamodb update-table --table-name config-1 --no-deletion-protection-enabled", "aws dynamodb wait table-exists --table-name config-1", "aws dynamodb delete-table --table-name config-1",
 			"aws dynamodb update-table --table-name threads-1 --no-deletion-protection-enabled", "aws dynamodb wait table-exists --table-name threads-1", "aws dynamodb delete-table --table-name threads-1",
-			"aws s3 rb s3://payloads-1 --force",
+			"purge payloads-1",
 		}},
 		{name: "what cannot be deleted keeps nothing else", args: "-data destroy", config: config, typed: "mine\n", fails: "aws dynamodb wait table-exists --table-name config-1", calls: []string{
 			describeCall, deleteCall + " --no-prompts",
 			"aws dynamodb update-table --table-name config-1 --no-deletion-protection-enabled", "aws dynamodb wait table-exists --table-name config-1",
 			"aws dynamodb update-table --table-name threads-1 --no-deletion-protection-enabled", "aws dynamodb wait table-exists --table-name threads-1", "aws dynamodb delete-table --table-name threads-1",
-			"aws s3 rb s3://payloads-1 --force",
+			"purge payloads-1",
 		}, want: "table config-1 was not deleted: aws dynamodb: exit status 1"},
-		{name: "a bucket that stays is named", args: "-data destroy", config: config, typed: "mine\n", fails: "aws s3 rb s3://payloads-1 --force", calls: []string{
+		{name: "a bucket that stays is named", args: "-data destroy", config: config, typed: "mine\n", fails: "purge payloads-1", calls: []string{
 			describeCall, deleteCall + " --no-prompts",
 			"aws dynamodb update-table --table-name config-1 --no-deletion-protection-enabled", "aws dynamodb wait table-exists --table-name config-1", "aws dynamodb delete-table --table-name config-1",
 			"aws dynamodb update-table --table-name threads-1 --no-deletion-protection-enabled", "aws dynamodb wait table-exists --table-name threads-1", "aws dynamodb delete-table --table-name threads-1",
-			"aws s3 rb s3://payloads-1 --force",
-		}, want: "bucket payloads-1 was not deleted: aws s3: exit status 1"},
+			"purge payloads-1",
+		}, want: "bucket payloads-1 was not deleted: no credentials"},
 		{name: "destroy all of another name", args: "-data destroy", config: config, typed: "yes\n", calls: []string{describeCall}, want: "the name does not match: nothing was deleted"},
 		{name: "destroy all without a word", args: "-data destroy", config: config, calls: []string{describeCall}, want: "nothing was deleted"},
 		{name: "a stack that stays keeps its data", args: "-data destroy", config: config, typed: "mine", fails: deleteCall + " --no-prompts", calls: []string{describeCall, deleteCall + " --no-prompts"}, want: "sam delete: exit status 1"},
-		{name: "nothing", args: "", want: "want one of deploy, destroy, logs, output"},
-		{name: "too much", args: "deploy now", want: "want one of deploy, destroy, logs, output"},
+		{name: "purge", args: "purge payloads-1", config: config, typed: "payloads-1\n", calls: []string{"purge payloads-1"}},
+		{name: "purge of another name", args: "purge payloads-1", config: config, typed: "mine\n", want: "the name does not match: nothing was deleted"},
+		{name: "purge of nothing", args: "purge", config: config, want: "with the arguments of the usage"},
+		{name: "nothing", args: "", want: "want one of deploy, destroy, logs, output, purge, restore"},
+		{name: "too much", args: "deploy now", want: "want one of deploy, destroy, logs, output, purge, restore"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -36,13 +36,16 @@ func NewAccount(c awsenv.Config) (*Account, error) {
 	if c.Region == "" || c.Credentials == nil {
 		return nil, errors.New("restore: Region and Credentials are required")
 	}
+	if c.Getenv == nil {
+		c.Getenv = os.Getenv
+	}
 	c.MaxAttempts, c.Timeout = attempts, time.Minute
 	tables, err := dynamo.NewClient(c)
 	if err != nil {
 		return nil, err
 	}
 	of := func(signing, variable string) service {
-		s := service{signing: signing, config: c, endpoint: strings.TrimSuffix(os.Getenv(variable), "/")}
+		s := service{signing: signing, config: c, endpoint: strings.TrimSuffix(c.Getenv(variable), "/")}
 		if s.endpoint == "" {
 			s.endpoint = "https://" + signing + "." + c.Region + ".amazonaws.com"
 			if strings.HasPrefix(c.Region, "cn-") {

@@ -41,6 +41,7 @@ type cloud struct {
 	versions         []version // of objects
 	markers          []version
 	unversioned      bool
+	purged           bool // the bucket is deleted
 	calls            int
 	failAt           int // the call that is refused; 0: none
 	earliest, latest time.Time
@@ -229,12 +230,16 @@ func (c *cloud) s3(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	switch {
 	case r.Method == "DELETE":
-		n := len(c.markers)
-		c.markers = slices.DeleteFunc(c.markers, func(m version) bool {
-			return "/payloads/"+m.Key == r.URL.Path && m.VersionId == query.Get("versionId")
-		})
-		if len(c.markers) == n {
-			c.t.Errorf("DELETE %s removes no marker", r.URL)
+		n := len(c.markers) + len(c.versions)
+		is := func(v version) bool {
+			return "/payloads/"+v.Key == r.URL.Path && v.VersionId == query.Get("versionId")
+		}
+		c.markers, c.versions = slices.DeleteFunc(c.markers, is), slices.DeleteFunc(c.versions, is)
+		switch {
+		case r.URL.Path == "/payloads" && n == 0:
+			c.purged = true
+		case len(c.markers)+len(c.versions) == n:
+			c.t.Errorf("DELETE %s removes nothing of %d versions", r.URL, n)
 		}
 		w.WriteHeader(http.StatusNoContent)
 	case query.Has("versioning"):

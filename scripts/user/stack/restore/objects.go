@@ -54,7 +54,7 @@ func (r *Restore) objects(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.undelete(ctx, markers); err != nil {
+	if err := r.remove(ctx, markers); err != nil {
 		return err
 	}
 	fmt.Fprintf(r.Out, "  %d objects\n", objects)
@@ -101,22 +101,22 @@ func (r *Restore) deleted(ctx context.Context) (markers []version, objects int, 
 // atOnce is how many delete markers are removed at the same time.
 const atOnce = 16
 
-// undelete removes delete markers.
-func (r *Restore) undelete(ctx context.Context, markers []version) error {
+// remove deletes versions for good. Without its newest delete marker, an object exists again.
+func (r *Restore) remove(ctx context.Context, all []version) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var all sync.WaitGroup
+	var running sync.WaitGroup
 	places := make(chan struct{}, atOnce)
-	for _, m := range markers {
+	for _, m := range all {
 		places <- struct{}{}
-		all.Go(func() {
+		running.Go(func() {
 			defer func() { <-places }()
 			if _, err := r.Account.s3.send(ctx, "DELETE", "/"+r.Bucket+"/"+unescape(m.Key), url.Values{"versionId": {m.VersionId}}, nil); err != nil {
 				cancel(err)
 			}
 		})
 	}
-	all.Wait()
+	running.Wait()
 	return context.Cause(ctx)
 }
 

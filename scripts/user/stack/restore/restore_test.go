@@ -291,3 +291,15 @@ func TestNamesOfRestoredTables(t *testing.T) {
 		}
 	}
 }
+
+func TestABucketIsDeletedWithAllVersions(t *testing.T) {
+	c := deployed(t)
+	if err := c.account(t).Purge(t.Context(), "payloads"); err != nil || !c.purged || len(c.versions)+len(c.markers) > 0 {
+		t.Errorf("%v, deleted %v, %d versions, %d markers", err, c.purged, len(c.versions), len(c.markers))
+	}
+	c = deployed(t)
+	c.failAt = 4
+	if err := c.account(t).Purge(t.Context(), "payloads"); err == nil || c.purged {
+		t.Errorf("%v, deleted %v", err, c.purged)
+	}
+}

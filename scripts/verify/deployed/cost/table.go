@@ -113,7 +113,9 @@ func (a Account) further(b *strings.Builder) {
 	for _, row := range []struct{ what, cause, usd string }{
 		{"DynamoDB storage", "threads, runs and usage, until you delete them or they expire", number(p.GBMonth.Table) + " per GB and month"},
 		{"DynamoDB point-in-time recovery", "always on, for both tables", ""},
+		{"DynamoDB restore", "`make restore`, for each GB of both tables", ""},
 		{"S3 storage", "payloads over 32 KB", number(p.GBMonth.Objects) + " per GB and month"},
+		{"S3 versions", "payloads that were deleted in the last 35 days", number(p.GBMonth.Objects) + " per GB and month"},
 		{"S3 writes", "one for each such payload", number(p.Million.ObjectPuts) + " per million"},
 		{"S3 reads", "one for each such payload that a cold process reads", number(p.Million.ObjectGets) + " per million"},
 		{"Lambda response streaming", "the part of a streamed response beyond 6 MB", number(p.GB.Streamed) + " per GB"},
