@@ -76,7 +76,7 @@ func TestARestoreSwitchesTheTablesInItsSection(t *testing.T) {
 	// Tables are switched at once, also in an environment with gradual releases.
 	parameters := `Auth="none" ConfigTable="config-20261129T100000Z" GradualReleases="false" Memory="256" Origins="" Page="off" ScheduleExpression="rate(1 day)" ThreadsTable="threads-20261129T100000Z"`
 	calls := []string{describeCall, resourcesCall, describeCall, buildCall,
-		"sam deploy --config-env default --stack-name mine --parameter-overrides <" + parameters + "> --capabilities CAPABILITY_IAM --no-confirm-changeset"}
+		"sam deploy --config-env default --stack-name mine --parameter-overrides <" + parameters + "> --capabilities CAPABILITY_IAM CAPABILITY_AUTO_EXPAND --no-confirm-changeset"}
 	if diff := cmp.Diff(calls, got); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
