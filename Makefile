@@ -53,13 +53,13 @@ run: ## Start the local host; MODEL=provider/name selects a model, REVEILLE_ADDR
 	@echo '$(COMPILING)'
 	@mkdir -p -m 700 .reveille
 	@GO=$(GO) scripts/user/build.sh -buildvcs=false $(if $(filter bedrock/%,$(MODEL)),-tags $(LOCALBEDROCK)) -ldflags '-s -w' -o .reveille/dev ./scripts/user/dev
-	@$(if $(MODEL),REVEILLE_MODEL="$(MODEL)") REVEILLE_TRIGGERS="$${REVEILLE_TRIGGERS-functions/app/triggers.json}" exec .reveille/dev
+	@$(if $(MODEL),REVEILLE_MODEL="$(MODEL)") REVEILLE_TRIGGERS="$${REVEILLE_TRIGGERS-functions/app/triggers.json}" REVEILLE_ENVIRONMENT="$${REVEILLE_ENVIRONMENT-functions/app/environment}" exec .reveille/dev
 
 dev: ## Start the local host and restart it on every save; runs continue
 	@echo '$(COMPILING)'
 	@mkdir -p -m 700 .reveille
 	@$(GO) build -o .reveille/reload ./scripts/user/reload
-	@$(if $(MODEL),REVEILLE_MODEL="$(MODEL)") REVEILLE_TRIGGERS="$${REVEILLE_TRIGGERS-functions/app/triggers.json}" exec .reveille/reload ./scripts/user/dev
+	@$(if $(MODEL),REVEILLE_MODEL="$(MODEL)") REVEILLE_TRIGGERS="$${REVEILLE_TRIGGERS-functions/app/triggers.json}" REVEILLE_ENVIRONMENT="$${REVEILLE_ENVIRONMENT-functions/app/environment}" exec .reveille/reload ./scripts/user/dev
 
 smoke: ## Use a host or a deployment like a client: URL=... or ENV=dev, options in ARGS
 	@url="$(URL)"; [ -n "$$url" ] || url=$$($(STACK) output StreamUrl StreamRestUrl) || exit 1; $(GO) run ./scripts/user/smoke -url "$$url" $(ARGS)
@@ -272,8 +272,12 @@ mutants: ## Change core in MUTANTS=300 places; tests must fail for 95 % of them
 # The targets that `sam build` calls, one for each function.
 build-TriggerFunction:
 	$(LAMBDA) -o $(ARTIFACTS_DIR)/bootstrap ./functions/trigger
-	cp functions/app/triggers.json adapters/protocols/page/NOTICE $(ARTIFACTS_DIR)/
+	cp functions/app/triggers.json functions/app/environment adapters/protocols/page/NOTICE $(ARTIFACTS_DIR)/
 
-build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction:
-	$(LAMBDA) -o $(ARTIFACTS_DIR)/bootstrap ./functions/$(shell echo $(@:build-%Function=%) | tr A-Z a-z)
+build-SweepFunction:
+	$(LAMBDA) -o $(ARTIFACTS_DIR)/bootstrap ./functions/sweep
 	cp adapters/protocols/page/NOTICE $(ARTIFACTS_DIR)/
+
+build-ApiFunction build-StreamFunction build-StepFunction:
+	$(LAMBDA) -o $(ARTIFACTS_DIR)/bootstrap ./functions/$(shell echo $(@:build-%Function=%) | tr A-Z a-z)
+	cp functions/app/environment adapters/protocols/page/NOTICE $(ARTIFACTS_DIR)/

@@ -48,6 +48,12 @@ build() {
 		echo "sam-build: ${folder##*/}: sam build${*:+ $*} has not put $triggers into the package of TriggerFunction"
 		exit 1
 	fi
+	for function in ApiFunction StreamFunction StepFunction TriggerFunction; do
+		if ! cmp "$(dirname "$triggers")/environment" "$built/$function/environment"; then
+			echo "sam-build: ${folder##*/}: sam build${*:+ $*} has not put the file environment into the package of $function"
+			exit 1
+		fi
+	done
 	if [ ! -f "$built/Own/template.yaml" ]; then
 		echo "sam-build: ${folder##*/}: sam build${*:+ $*} has not copied infra/own.yaml"
 		exit 1

@@ -9,6 +9,7 @@ import (
 func FuzzForms(f *testing.F) {
 	domain := regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$`)
 	bus := regexp.MustCompile(`^(?:arn:aws[a-z-]*:events:[a-z0-9-]+:[0-9]{12}:event-bus/)?([A-Za-z0-9/._-]{1,256})$`)
+	stack := regexp.MustCompile(`^(?:arn:aws[a-z-]*:cloudformation:[a-z0-9-]+:[0-9]{12}:stack/[A-Za-z][A-Za-z0-9-]{0,127}/[a-z0-9-]+|[A-Za-z][A-Za-z0-9-]{0,127})$`)
 	forms := []struct {
 		name string
 		is   func(string) bool
@@ -18,6 +19,7 @@ func FuzzForms(f *testing.F) {
 		{"domain", isDomain, domain.MatchString},
 		{"principal", isPrincipal, regexp.MustCompile(`^([a-z0-9-]+:[0-9a-f-]{36}|(AIDA|AROA)[A-Z0-9]+|[0-9]{12})$`).MatchString},
 		{"bus", isBus, bus.MatchString},
+		{"stack", isStack, stack.MatchString},
 	}
 	for _, seed := range []string{
 		"", "a", "ab", "abc", "a.c", "a-c", "a_c", "-bc", "ab.", "ABC", "0.0", "a..b", "a.-b.c", "a\n", "é",
@@ -28,6 +30,7 @@ func FuzzForms(f *testing.F) {
 		"arn:aws:events:e:123456789012:event-bus/", "arn:aws:events:e:123456789012:rule/a", "arn:aws:event:e:123456789012:event-bus/a",
 		"brn:aws:events:e:123456789012:event-bus/a", "arn:bws:events:e:123456789012:event-bus/a", "arn:aws:events:e:123456789012:event-bus/a:b",
 		"0123456789012345678901234567890123456789012345678901234567890ab", "0123456789012345678901234567890123456789012345678901234567890abc", // 63 and 64
+		"arn:aws:cloudformation:eu-central-1:123456789012:stack/mine/1f6a5b1e-7c0d-4b8e-9d53-0a1b2c3d4e5f", "arn:aws:cloudformation:e:123456789012:stack/mine", "arn:aws:cloudformation:e:123456789012:stack/1/a",
 	} {
 		f.Add(seed)
 	}

@@ -30,6 +30,7 @@ type Settings struct {
 	Model     string        // REVEILLE_MODEL; package providers reads it
 	Agents    string        // REVEILLE_AGENTS: a folder; package agentfiles reads it
 	Triggers  string        // REVEILLE_TRIGGERS: a file, or its JSON
+	Stack     string        // REVEILLE_STACK: the ARN of the stack, or its name
 	Catalog   string        // REVEILLE_MODEL_CATALOG: a file, or its JSON; package limits reads it
 	Limits    string        // REVEILLE_LIMITS: a file, or its JSON; package limits reads it
 	Steps     int           // REVEILLE_STEPS_PER_INVOCATION
@@ -44,6 +45,8 @@ type Settings struct {
 	StreamURL string        // REVEILLE_STREAM_URL
 
 	DeadLetterURL string // REVEILLE_DEAD_LETTER_QUEUE_URL
+
+	Environment string // REVEILLE_ENVIRONMENT: the file of variables of tools; empty: none
 
 	WebhookURL        string        // REVEILLE_WEBHOOK_URL
 	WebhookSecret     secret.String // REVEILLE_WEBHOOK_SECRET; package announce checks its form

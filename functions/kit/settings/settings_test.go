@@ -191,7 +191,7 @@ func TestEachVariableIsDescribed(t *testing.T) {
 		}
 		seen[v.Name] = true
 	}
-	if len(seen) != 66 {
+	if len(seen) != 68 {
 		t.Errorf("%d variables", len(seen))
 	}
 }

@@ -199,6 +199,20 @@ func runVariables() []variable {
 		},
 		{
 			Variable{
+				Name: "REVEILLE_ENVIRONMENT", Allowed: "a file", Unset: "none. `make run` and template.yaml set the file of `functions/app`",
+				Meaning: "The [file of environment variables](#variables-of-your-tools) of your tools.",
+			},
+			text(func(s *Settings) *string { return &s.Environment }),
+		},
+		{
+			Variable{
+				Name: "REVEILLE_STACK", Allowed: "the ARN or the name of a stack", Unset: "`local`",
+				Meaning: "The stack whose section of that file applies.",
+			},
+			formed(func(s *Settings) *string { return &s.Stack }, isStack),
+		},
+		{
+			Variable{
 				Name: "REVEILLE_LIMITS", Allowed: "a file, or its JSON",
 				Meaning: "The limits of tenants, as a file or as JSON. On AWS, all functions need the same limits.",
 			},

@@ -13,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/secret"
+	"github.com/reveille-run/reveille/functions/kit/internal/environment"
 	"github.com/reveille-run/reveille/functions/kit/internal/inject"
 	"github.com/reveille-run/reveille/functions/kit/internal/limits"
 	"github.com/reveille-run/reveille/functions/kit/settings"
@@ -73,9 +74,13 @@ func (d Deployment) With(change func(agent.Parts) agent.Parts) Deployment {
 	return d
 }
 
-// Agents makes the models and the agents, for a process that runs steps. A mistake in them
-// is found later, when the runtime is built.
+// Agents makes the models and the agents, for a process that runs steps. Before, it sets the
+// variables of the file REVEILLE_ENVIRONMENT. A mistake in the agents is found later, when
+// the runtime is built.
 func (d Deployment) Agents(e *env.Env, s settings.Settings) (agent.Parts, error) {
+	if err := environment.Load(s); err != nil {
+		return agent.Parts{}, err
+	}
 	bound, err := d.Models(e, s)
 	if err != nil {
 		return agent.Parts{}, err
@@ -112,8 +117,12 @@ func keyed(providers []agent.ProviderSpec) []agent.ProviderSpec {
 }
 
 // Idle makes the agents for a process that runs no steps and links no provider. Every model
-// and every adapter that a spec names is bound to model.None.
-func (d Deployment) Idle() (agent.Parts, error) {
+// and every adapter that a spec names is bound to model.None. Before, it sets the variables
+// of the file REVEILLE_ENVIRONMENT, as Agents does.
+func (d Deployment) Idle(s settings.Settings) (agent.Parts, error) {
+	if err := environment.Load(s); err != nil {
+		return agent.Parts{}, err
+	}
 	parts, err := d.Parts(map[string]agent.ModelBinding{})
 	if err != nil {
 		return agent.Parts{}, err

@@ -3,6 +3,8 @@ package wiring_test
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,7 +33,7 @@ func TestAnIdleProcessNeedsNoModel(t *testing.T) {
 			return p, err
 		},
 	} {
-		got, err := wiring.Deployment{Parts: parts}.Idle()
+		got, err := wiring.Deployment{Parts: parts}.Idle(settings.Settings{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +60,7 @@ func TestAnIdleProcessKeepsTheModelsThatPartsBind(t *testing.T) {
 	got, err := wiring.Deployment{Parts: func(map[string]agent.ModelBinding) (agent.Parts, error) {
 		own := map[string]agent.ModelBinding{"small": {Model: model.None{}, Name: "own"}}
 		return agent.Parts{Models: own, Specs: []agent.Spec{{ID: "a", Model: "small"}, {ID: "b", Model: "large"}, {ID: "c"}}}, nil
-	}}.Idle()
+	}}.Idle(settings.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +79,7 @@ func TestAnIdleProcessOpensNoProvider(t *testing.T) {
 			ModelSpecs: []agent.ModelSpec{{ID: "small", Provider: "p", UpstreamModel: "small-1"}},
 			Providers:  []agent.ProviderSpec{{ID: "p", Adapter: "vendor", APIKeyEnv: "KEY"}},
 		}, nil
-	}}.Idle()
+	}}.Idle(settings.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +117,7 @@ func TestErrorsOfTheUsersCodeComeBack(t *testing.T) {
 	if _, err := (wiring.Deployment{Parts: demo.Parts, Models: models}).Agents(env.System(), settings.Settings{}); !errors.Is(err, broken) {
 		t.Errorf("models: error %v, want %v", err, broken)
 	}
-	if _, err := (wiring.Deployment{Parts: parts}).Idle(); !errors.Is(err, broken) {
+	if _, err := (wiring.Deployment{Parts: parts}).Idle(settings.Settings{}); !errors.Is(err, broken) {
 		t.Errorf("idle: error %v, want %v", err, broken)
 	}
 }
@@ -181,5 +183,37 @@ func TestPartsAreChanged(t *testing.T) {
 	failing := wiring.Deployment{Parts: func(map[string]agent.ModelBinding) (agent.Parts, error) { return agent.Parts{}, broken }}
 	if parts, err := failing.With(change).Parts(models); !errors.Is(err, broken) || len(parts.Specs) != 0 {
 		t.Errorf("of parts that cannot be made: %+v, %v", parts, err)
+	}
+}
+
+// Parts and models see the variables of the file, in processes of both kinds.
+func TestVariablesOfTheFileAreSetBeforePartsAreMade(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "environment")
+	if err := os.WriteFile(file, []byte("WIRING_TABLE=${STACK}-orders\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var seen []string
+	see := func() { seen = append(seen, os.Getenv("WIRING_TABLE")) }
+	d := wiring.Deployment{
+		Parts:  func(models map[string]agent.ModelBinding) (agent.Parts, error) { see(); return two(models) },
+		Models: func(*env.Env, settings.Settings) (wiring.Bound, error) { see(); return wiring.Bound{}, nil },
+	}
+	s := settings.Settings{Environment: file, Stack: "shop"}
+	t.Setenv("WIRING_TABLE", "")
+	if _, err := d.Agents(env.System(), s); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("WIRING_TABLE", "")
+	if _, err := d.Idle(s); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"shop-orders", "shop-orders", "shop-orders"}, seen); diff != "" {
+		t.Error(diff)
+	}
+	s.Environment += "-none"
+	_, err := d.Agents(env.System(), s)
+	_, idle := d.Idle(s)
+	if !errors.Is(err, os.ErrNotExist) || !errors.Is(idle, os.ErrNotExist) {
+		t.Errorf("a file that is missing: %v, %v", err, idle)
 	}
 }

@@ -71,7 +71,7 @@ func TestAProjectHasWhatItNeeds(t *testing.T) {
 	})
 	want := []string{
 		".github/workflows/deploy.yml", ".github/workflows/test.yml", ".gitignore", "Makefile", "README.md",
-		"app/app.go", "app/app_test.go", "app/models/models.go", "app/tools.go", "app/triggers.json", "app/web/web.go", "dev/main.go",
+		"app/app.go", "app/app_test.go", "app/environment", "app/models/models.go", "app/tools.go", "app/triggers.json", "app/web/web.go", "dev/main.go",
 		"functions/api/main.go", "functions/step/main.go", "functions/stream/main.go", "functions/sweep/main.go", "functions/trigger/main.go",
 		"go.mod", "go.sum", "infra/own.yaml", "template.yaml",
 	}

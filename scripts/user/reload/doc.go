@@ -9,7 +9,7 @@
 // one continues them immediately. Both use the same address and file, so there is never more
 // than one process.
 //
-// The command watches Go files except tests, go.mod, go.sum, JSON and YAML files (tree.go),
-// and that folder. Every 250 ms it compares their size and modification time. It acts when
-// nothing has changed for that long.
+// The command watches Go files except tests, go.mod, go.sum, JSON and YAML files, files named
+// environment (tree.go), and that folder. Every 250 ms it compares their size and
+// modification time. It acts when nothing has changed for that long.
 package main

@@ -190,7 +190,7 @@ func TestASavedAgentSwapsTheProcess(t *testing.T) {
 func TestTheTreeIsWhatRunsDependsOn(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{
-		"go.mod", "go.sum", "main.go", "main_test.go", "README.md", "app/triggers.json", "app/agents/a.yaml", "app/.#app.go",
+		"go.mod", "go.sum", "main.go", "main_test.go", "README.md", "app/triggers.json", "app/environment", "app/agents/a.yaml", "app/.#app.go",
 		".git/config.json", ".reveille/x.json", "page/package.json", "page/src/x.json", "node_modules/a.json", "app/testdata/x.go", "_old/x.go",
 	} {
 		write(t, folder, name, "x")
@@ -208,7 +208,7 @@ func TestTheTreeIsWhatRunsDependsOn(t *testing.T) {
 		got = append(got, filepath.ToSlash(relative))
 	}
 	slices.Sort(got)
-	want := []string{"app/agents/a.yaml", "app/triggers.json", "go.mod", "go.sum", "main.go"}
+	want := []string{"app/agents/a.yaml", "app/environment", "app/triggers.json", "go.mod", "go.sum", "main.go"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("files of the tree (-want +got):\n%s", diff)
 	}

@@ -82,5 +82,5 @@ func matters(name string) bool {
 	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || strings.HasSuffix(name, "_test.go") {
 		return false
 	}
-	return name == "go.mod" || name == "go.sum" || slices.Contains([]string{".go", ".json", ".yaml", ".yml"}, path.Ext(name))
+	return name == "go.mod" || name == "go.sum" || name == "environment" || slices.Contains([]string{".go", ".json", ".yaml", ".yml"}, path.Ext(name))
 }

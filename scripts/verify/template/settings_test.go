@@ -53,6 +53,7 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 	for id, f := range functions(t, of) {
 		got[id] = f.Environment.Variables
 	}
+	own := map[string]any{"REVEILLE_ENVIRONMENT": "environment", "REVEILLE_STACK": "!Ref AWS::StackId"} // where agents are
 	provider := map[string]any{
 		"REVEILLE_MODEL_KEY_SECRET": `!If ["HasModelSecret","!Ref ModelKeySecret","!If [\"HasModelParameter\",\"!Sub ssm:${ModelKeyParameter}\",\"\"]"]`,
 		"REVEILLE_MODEL_BASE_URL":   "!Ref ModelBaseUrl",
@@ -102,6 +103,10 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 			"REVEILLE_TRIGGERS":   "triggers.json",
 			"WEBHOOK_SECRET_NAME": "!Ref TriggerWebhookSecret",
 		},
+	}
+	for _, id := range []string{"ApiFunction", "StreamFunction", "StepFunction", "TriggerFunction"} {
+		want[id] = maps.Clone(want[id])
+		maps.Copy(want[id], own)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

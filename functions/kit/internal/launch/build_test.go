@@ -11,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/demo"
 	"github.com/reveille-run/reveille/functions/kit/demo/binding"
 	"github.com/reveille-run/reveille/functions/kit/internal/cloud"
+	"github.com/reveille-run/reveille/functions/kit/settings"
 	"github.com/reveille-run/reveille/functions/kit/wiring"
 )
 
@@ -40,7 +41,7 @@ func TestBrokenAgentsAreNamedAtStart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			idle, err := d.Idle()
+			idle, err := d.Idle(settings.Settings{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -62,7 +62,7 @@ func buffered(c *cloud.Function, rt *host.Host, authenticate func(*http.Request)
 // run and returns the address of its stream, below REVEILLE_STREAM_URL. The function runs no
 // steps and needs no models.
 func API(parts wiring.Parts, web wiring.Web) {
-	c, rt := launch.Start(func(*cloud.Function) (agent.Parts, error) { return wiring.Deployment{Parts: parts}.Idle() }, nil)
+	c, rt := launch.Start(func(c *cloud.Function) (agent.Parts, error) { return wiring.Deployment{Parts: parts}.Idle(c.Settings) }, nil)
 	handler := identity.AllowOrigins(c.Settings, web(buffered(c, rt, authenticator(c))))
 	lambda.Start(awslambda.Handlers{Env: c.Env, Logger: c.Logger}.Buffered(handler))
 }
