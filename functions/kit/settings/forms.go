@@ -61,9 +61,9 @@ func isBus(v string) bool {
 	return len(v) <= 256 && isOf(v, upper+lower+digits+"/._-")
 }
 
-// IsStackName reports whether v can be the name of a stack: at most 128 letters, digits and
+// isStackName reports whether v can be the name of a stack: at most 128 letters, digits and
 // hyphens, a letter first.
-func IsStackName(v string) bool {
+func isStackName(v string) bool {
 	return len(v) <= 128 && isOf(v, upper+lower+digits+"-") && strings.Trim(v[:1], upper+lower) == ""
 }
 
@@ -72,11 +72,11 @@ func IsStackName(v string) bool {
 func isStack(v string) bool {
 	part := strings.SplitN(v, ":", 6)
 	if len(part) != 6 {
-		return IsStackName(v)
+		return isStackName(v)
 	}
 	partition, inAWS := strings.CutPrefix(part[1], "aws")
 	path, ok := strings.CutPrefix(part[5], "stack/")
 	name, id, _ := strings.Cut(path, "/")
 	return part[0] == "arn" && inAWS && (partition == "" || isOf(partition, lower+"-")) && part[2] == "cloudformation" &&
-		isOf(part[3], lower+digits+"-") && isAccount(part[4]) && ok && IsStackName(name) && isOf(id, lower+digits+"-")
+		isOf(part[3], lower+digits+"-") && isAccount(part[4]) && ok && isStackName(name) && isOf(id, lower+digits+"-")
 }

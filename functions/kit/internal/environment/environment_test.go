@@ -93,6 +93,7 @@ func TestAMistakeIsNamedWithItsLine(t *testing.T) {
 		{"twice in a section", "A=1\n[x]\nA=2\nA=3", "app/environment:4: A is already in line 3: keep one of the two"},
 		{"a section twice", "[x]\n[y]\n[x]", "app/environment:3: [x] is already in line 1: keep one of the two"},
 		{"a section of no stack", "[a b]", "app/environment:1: section [a b]: want [STACK], the name of a stack in brackets, or [local] for the local host"},
+		{"a section with a digit first", "[1x]", "app/environment:1: section [1x]: want [STACK], the name of a stack in brackets, or [local] for the local host"},
 		{"a section that is open", "[x", "app/environment:1: section [x: want [STACK], the name of a stack in brackets, or [local] for the local host"},
 		{"an empty section", "[]", "app/environment:1: section []: want [STACK], the name of a stack in brackets, or [local] for the local host"},
 		{"a comment after a value", "A=5 # seconds", "app/environment:1: value of A: a comment needs a separate line: move it, or put the value into double quotes if # belongs to it"},

@@ -55,10 +55,22 @@ func parse(file, text string) (lines []line, err error) {
 // section reads the line that starts a section.
 func section(raw string) (string, error) {
 	name, closed := strings.CutSuffix(raw[1:], "]")
-	if !closed || !settings.IsStackName(name) {
+	if !closed || !isStack(name) {
 		return "", fmt.Errorf("section %s: want [STACK], the name of a stack in brackets, or [%s] for the local host", raw, local)
 	}
 	return name, nil
+}
+
+// isStack reports whether a text can be the name of a stack: letters, digits and hyphens, a
+// letter first.
+func isStack(name string) bool {
+	for i, r := range name {
+		letter := r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'
+		if !letter && (i == 0 || r != '-' && (r < '0' || r > '9')) {
+			return false
+		}
+	}
+	return name != ""
 }
 
 // variable reads a line with a variable.
