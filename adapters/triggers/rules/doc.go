@@ -28,8 +28,10 @@
 //   - schedule: for source schedule, the times at which [Set.KeepTime] fires it, in UTC. On
 //     AWS the deployment's schedule does, by the trigger's name.
 //   - webhook: for source webhook, {"scheme", "secret"}. The scheme is the form of the
-//     signature: github (X-Hub-Signature-256), standard (Standard Webhooks) or slack
-//     (X-Slack-Signature). The secret is the name of an environment variable that holds one
+//     signature: github (X-Hub-Signature-256), standard (Standard Webhooks), slack
+//     (X-Slack-Signature), or hmac, which "hmac" describes: {"header", "algorithm",
+//     "encoding", "prefix", "content", "timestamp", "timestamp_prefix",
+//     "tolerance_seconds", "id"}, see README.md. The secret is the name of an environment variable that holds one
 //     or several secrets, with blanks between them; absent: WEBHOOK_SECRET. The secret
 //     itself is never in the file.
 //

@@ -75,6 +75,9 @@ func (s *Set) Routes(o RouteOptions) (http.Handler, error) {
 			return nil, core.Errorf(core.CodeInvalid, "trigger %s: %w", t.Name, err)
 		}
 		h.verifiers[t.Name] = v
+		if t.Webhook.HMAC != nil && t.Webhook.HMAC.replays() != "" {
+			s.Logger.Warn("recorded webhooks can be sent again", "trigger", t.Name, "when", t.Webhook.HMAC.replays(), "remedy", "set webhook.hmac.timestamp if the sender signs a time")
+		}
 	}
 	return h, nil
 }
@@ -176,7 +179,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) (any, error) {
 	if c, ok := asked(t, body); ok {
 		return c, nil
 	}
-	data, err := eventOf(r, body)
+	data, err := eventOf(r, body, t.Webhook)
 	if err != nil {
 		return nil, err
 	}
@@ -222,13 +225,16 @@ func (h *handler) played(t trigger, body []byte) ([]incoming.Event, error) {
 var secretive = []string{"Authorization", "Cookie", "Proxy-Authorization", "X-Hub-Signature", "X-Hub-Signature-256", "X-Slack-Signature", "Webhook-Signature"}
 
 // eventOf is what filters and templates see of a request.
-func eventOf(r *http.Request, body []byte) (json.RawMessage, error) {
+func eventOf(r *http.Request, body []byte, w *webhook) (json.RawMessage, error) {
 	if !json.Valid(body) {
 		return nil, core.Errorf(core.CodeInvalid, "the body is not JSON")
 	}
 	header := r.Header.Clone()
 	for _, name := range secretive {
 		header.Del(name)
+	}
+	if w.HMAC != nil {
+		header.Del(w.HMAC.Header)
 	}
 	headers := make(map[string]string, len(header))
 	for name, values := range header {

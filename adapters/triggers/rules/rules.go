@@ -40,7 +40,8 @@ type webhook struct {
 	// Secret is the name of the environment variable that holds the secret, or several,
 	// separated by spaces, during a rotation. Empty: [defaultSecret]. The secret itself
 	// is never in a trigger.
-	Secret string `json:"secret,omitempty"`
+	Secret string   `json:"secret,omitempty"`
+	HMAC   *signing `json:"hmac,omitempty"` // of scheme hmac, which requires it
 }
 
 // defaultSecret is the variable of a [webhook] that names none.
@@ -49,11 +50,12 @@ const defaultSecret = "WEBHOOK_SECRET"
 // scheme is a way in which webhooks are signed.
 type scheme string
 
-// The schemes; each signs the body as it was sent, with HMAC-SHA256.
+// The schemes; each signs the body as it was sent, with HMAC.
 const (
 	schemeGitHub   scheme = "github"   // X-Hub-Signature-256, X-GitHub-Delivery
 	schemeStandard scheme = "standard" // Standard Webhooks: webhook-id, webhook-timestamp, webhook-signature
 	schemeSlack    scheme = "slack"    // X-Slack-Request-Timestamp, X-Slack-Signature
+	schemeHMAC     scheme = "hmac"     // as [signing] says
 )
 
 // Variable is the name of the environment variable that holds the secret.
@@ -67,8 +69,18 @@ func (w webhook) Variable() string {
 func (w webhook) check() error {
 	switch w.Scheme {
 	case schemeGitHub, schemeStandard, schemeSlack:
+		if w.HMAC != nil {
+			return at("webhook.hmac", fmt.Errorf("belongs to scheme hmac, this is %s", w.Scheme))
+		}
+	case schemeHMAC:
+		if w.HMAC == nil {
+			return at("webhook.hmac", fmt.Errorf("is required for scheme hmac, such as {%q: %q}", "header", "X-Signature"))
+		}
+		if err := w.HMAC.check(); err != nil {
+			return err
+		}
 	default:
-		return at("webhook.scheme", fmt.Errorf("%q is unknown, allowed are github, standard, slack", core.Excerpt(string(w.Scheme))))
+		return at("webhook.scheme", fmt.Errorf("%q is unknown, allowed are github, standard, slack, hmac", core.Excerpt(string(w.Scheme))))
 	}
 	name := w.Variable()
 	for i, c := range name {

@@ -82,7 +82,7 @@ func TestWhatIsWrongWithATriggerIsNamed(t *testing.T) {
 		{"a filter of a schedule", `{"name":"a","source":"schedule","prompt":"x","filter":{"time":["x"]}}`, `triggers[0] (a): filter has no meaning for source schedule, whose events name their trigger`},
 		{"a webhook without signature", `{"name":"a","source":"webhook","prompt":"x"}`, `triggers[0] (a): webhook is required for source webhook`},
 		{"a signature of another source", `{"name":"a","source":"sqs","prompt":"x","webhook":{"scheme":"github"}}`, `triggers[0] (a): webhook belongs to source webhook, this is sqs`},
-		{"an unknown scheme", `{"name":"a","source":"webhook","prompt":"x","webhook":{"scheme":"none"}}`, `triggers[0] (a): webhook.scheme "none" is unknown, allowed are github, standard, slack`},
+		{"an unknown scheme", `{"name":"a","source":"webhook","prompt":"x","webhook":{"scheme":"none"}}`, `triggers[0] (a): webhook.scheme "none" is unknown, allowed are github, standard, slack, hmac`},
 		{"a secret in the file", `{"name":"a","source":"webhook","prompt":"x","webhook":{"scheme":"github","secret":"hunter2"}}`, `triggers[0] (a): webhook.secret "hunter2" is not the name of an environment variable, allowed are A-Z 0-9 _`},
 		{"a setting as a secret", `{"name":"a","source":"webhook","prompt":"x","webhook":{"scheme":"github","secret":"AWS_SECRET_ACCESS_KEY"}}`, `triggers[0] (a): webhook.secret "AWS_SECRET_ACCESS_KEY" is a setting, allowed are names that begin with neither REVEILLE_ nor AWS_`},
 		{"a field twice", `{"name":"a","source":"sqs","prompt":"x","filter":{"a":{"b":["c"],"b":["d"]}}}`, `t.json:1:79: triggers[0].filter.a.b is given twice`},

@@ -23,11 +23,12 @@ const tolerance = 5 * time.Minute
 type verifier struct {
 	scheme  scheme
 	secrets [][]byte // any of which may have signed
+	form    *signing // of scheme hmac
 }
 
 // newVerifier reads the secrets of a trigger out of the text of their variable.
 func newVerifier(w webhook, text string) (*verifier, error) {
-	v := &verifier{scheme: w.Scheme}
+	v := &verifier{scheme: w.Scheme, form: w.HMAC}
 	for secret := range strings.FieldsSeq(text) {
 		v.secrets = append(v.secrets, []byte(secret))
 	}
@@ -52,6 +53,8 @@ func (v *verifier) verify(h http.Header, body []byte, now time.Time) (id string,
 		return v.github(h, body)
 	case schemeStandard:
 		return v.standard(h, body, now)
+	case schemeHMAC:
+		return v.form.verify(h, body, v.secrets, now)
 	}
 	return v.slack(h, body, now)
 }

@@ -38,7 +38,7 @@ func headers(pairs ...string) http.Header {
 }
 
 func TestSignatures(t *testing.T) {
-	github := &verifier{schemeGitHub, [][]byte{[]byte("another"), []byte(githubSecret)}}
+	github := &verifier{scheme: schemeGitHub, secrets: [][]byte{[]byte("another"), []byte(githubSecret)}}
 	standard, err := newVerifier(webhook{Scheme: schemeStandard}, "whsec_QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE= "+standardSecret)
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestSignatures(t *testing.T) {
 		err    string
 	}{
 		{"GitHub", github, headers("X-Hub-Signature-256", githubSignature, "X-GitHub-Delivery", "d1"), githubBody, 0, "d1", ""},
-		{"GitHub, by the older secret", &verifier{schemeGitHub, [][]byte{[]byte(githubSecret), []byte("another")}}, headers("X-Hub-Signature-256", githubSignature, "X-GitHub-Delivery", "d1"), githubBody, 0, "d1", ""},
+		{"GitHub, by the older secret", &verifier{scheme: schemeGitHub, secrets: [][]byte{[]byte(githubSecret), []byte("another")}}, headers("X-Hub-Signature-256", githubSignature, "X-GitHub-Delivery", "d1"), githubBody, 0, "d1", ""},
 		{"GitHub, in capitals", github, headers("X-Hub-Signature-256", "sha256="+strings.ToUpper(githubSignature[7:]), "X-GitHub-Delivery", "d1"), githubBody, 0, "d1", ""},
 		{"GitHub, another body", github, headers("X-Hub-Signature-256", githubSignature, "X-GitHub-Delivery", "d1"), githubBody + " ", 0, "", wrong + "github"},
 		{"GitHub, its old hash", github, headers("X-Hub-Signature-256", "sha1="+githubSignature[7:], "X-GitHub-Delivery", "d1"), githubBody, 0, "", wrong + "github"},

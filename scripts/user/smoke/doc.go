@@ -8,7 +8,8 @@
 // scripted model. If a check fails, the exit status is 1.
 //
 // With -trigger it sends an event to a trigger and follows the runs that the event starts. It
-// signs the request for -scheme with SMOKE_TRIGGER_SECRET. If the scheme has a header for the
+// signs the request for -scheme with SMOKE_TRIGGER_SECRET, and for the scheme hmac in the form
+// of -hmac, which is the object webhook.hmac of the trigger. If the scheme has a header for the
 // id of a delivery, the request gets a unique id:
 //
 //	SMOKE_TRIGGER_SECRET=... go run ./scripts/user/smoke -url STREAM_URL -trigger API_URL/v1/triggers/issues \

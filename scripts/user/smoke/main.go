@@ -43,9 +43,13 @@ func run(ctx context.Context, args []string, getenv func(string) string, out, us
 	flags.StringVar(&s.long, "long", "slow: 30", "`message` whose response takes some seconds")
 	flags.StringVar(&s.trigger.url, "trigger", "", "`address` of a trigger: the output ApiUrl, or the address of a local host, with /v1/triggers/NAME")
 	flags.StringVar(&s.trigger.event, "event", "", "JSON `file` with the event for the trigger")
-	flags.Func("scheme", "`scheme` of the signature with SMOKE_TRIGGER_SECRET: github, standard or slack", func(v string) error {
+	flags.Func("scheme", "`scheme` of the signature with SMOKE_TRIGGER_SECRET: github, standard, slack or hmac", func(v string) error {
 		s.trigger.scheme = v
 		return nil
+	})
+	flags.Func("hmac", "`object` webhook.hmac of the trigger, for -scheme hmac", func(v string) (err error) {
+		s.trigger.hmac, err = readForm(v)
+		return err
 	})
 	flags.Func("header", "additional header `NAME: VALUE` of that request, such as X-GitHub-Event: issues; repeatable", s.trigger.addHeader)
 	limit := flags.Duration("timeout", 2*time.Minute, "time limit of each check")

@@ -27,6 +27,7 @@ const (
 	github   = "github"
 	standard = "standard"
 	slack    = "slack"
+	generic  = "hmac"
 )
 
 // fired is the trigger to which the event is sent.
@@ -34,6 +35,7 @@ type fired struct {
 	url    string // empty: none
 	event  string // file of the event; empty: an object with the id of this check
 	scheme string
+	hmac   form   // of scheme hmac
 	secret string // empty: the request is not signed
 	header http.Header
 }
@@ -54,8 +56,8 @@ func (f *fired) addHeader(text string) error {
 // check returns an error if the flags and the secret do not fit.
 func (f fired) check() error {
 	if f.url == "" {
-		if f.event != "" || f.scheme != "" || f.header != nil {
-			return errors.New("-event, -scheme and -header require -trigger")
+		if f.event != "" || f.scheme != "" || f.header != nil || f.hmac.Header != "" {
+			return errors.New("-event, -scheme, -hmac and -header require -trigger")
 		}
 		return nil
 	}
@@ -64,17 +66,23 @@ func (f fired) check() error {
 	}
 	switch f.scheme {
 	case "":
+		if f.hmac.Header != "" {
+			return errors.New("-scheme hmac and -hmac require each other")
+		}
 		if f.secret != "" {
-			return errors.New("SMOKE_TRIGGER_SECRET is set without -scheme: want github, standard or slack")
+			return errors.New("SMOKE_TRIGGER_SECRET is set without -scheme: want github, standard, slack or hmac")
 		}
 		return nil
-	case github, standard, slack:
+	case github, standard, slack, generic:
+		if (f.scheme == generic) != (f.hmac.Header != "") {
+			return errors.New("-scheme hmac and -hmac require each other")
+		}
 		if f.secret == "" {
 			return fmt.Errorf("-scheme %s requires the variable SMOKE_TRIGGER_SECRET", f.scheme)
 		}
 		return nil
 	}
-	return fmt.Errorf("-scheme is %q, want github, standard or slack", f.scheme)
+	return fmt.Errorf("-scheme is %q, want github, standard, slack or hmac", f.scheme)
 }
 
 // checkTrigger sends the event and follows each run that it starts until the run ends or waits.
@@ -174,6 +182,8 @@ func (f fired) sign(h http.Header, id string, body []byte) error {
 			return fmt.Errorf("SMOKE_TRIGGER_SECRET: %w", err)
 		}
 		keys.Sign(h, id, time.Now(), body)
+	case generic:
+		return f.hmac.sign(h, f.secret, id, now, body)
 	}
 	return nil
 }

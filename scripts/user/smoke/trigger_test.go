@@ -19,6 +19,8 @@ const triggers = `{"triggers": [
 	{"name": "github", "source": "webhook", "webhook": {"scheme": "github", "secret": "PLAIN"}, "filter": {"headers": {"x-github-event": ["issues"]}}, "thread": "{{.body.thread}}", "prompt": "echo: github"},
 	{"name": "standard", "source": "webhook", "webhook": {"scheme": "standard", "secret": "STANDARD"}, "thread": "{{.body.smoke}}", "prompt": "echo: {{.body.smoke}}"},
 	{"name": "slack", "source": "webhook", "webhook": {"scheme": "slack", "secret": "PLAIN"}, "thread": "{{.body.thread}}", "prompt": "approve: slack"},
+	{"name": "stripe", "source": "webhook", "webhook": {"scheme": "hmac", "secret": "PLAIN", "hmac": {"header": "Stripe-Signature", "prefix": "v1=", "timestamp_prefix": "t=", "content": "{timestamp}.{body}"}}, "thread": "{{.body.smoke}}", "prompt": "echo: stripe"},
+	{"name": "shop", "source": "webhook", "webhook": {"scheme": "hmac", "secret": "PLAIN", "hmac": {"header": "X-Shop", "algorithm": "sha512", "encoding": "base64", "timestamp": "X-Time", "id": "X-ID", "content": "{id}:{timestamp}:{body}"}}, "thread": "{{.body.smoke}}", "prompt": "echo: shop"},
 	{"name": "orders", "source": "eventbridge", "thread": "{{.detail.thread}}", "prompt": "fail"}
 ]}`
 
@@ -44,6 +46,9 @@ func TestAnEventStartsARun(t *testing.T) {
 		{"github, with another secret", "github", "q", []string{"-scheme", "github"}, "trigger: FAILED: POST " + url + `/v1/triggers/github: status 401, want 202: {"error":"the request has no valid signature of scheme github"`},
 		{"standard, on a thread of smoke's own", "standard", standardSecret, []string{"-scheme", "standard"}, "trigger: ok"},
 		{"slack, whose run waits", "slack", "p", []string{"-scheme", "slack", "-event", event(`{"thread":"slack-1"}`)}, "trigger: ok"},
+		{"hmac, as Stripe has it", "stripe", "p", []string{"-scheme", "hmac", "-hmac", `{"header": "Stripe-Signature", "prefix": "v1=", "timestamp_prefix": "t=", "content": "{timestamp}.{body}"}`}, "trigger: ok"},
+		{"hmac, with everything signed", "shop", "p", []string{"-scheme", "hmac", "-hmac", `{"header": "X-Shop", "algorithm": "sha512", "encoding": "base64", "timestamp": "X-Time", "id": "X-ID", "content": "{id}:{timestamp}:{body}"}`}, "trigger: ok"},
+		{"hmac, in another form", "shop", "p", []string{"-scheme", "hmac", "-hmac", `{"header": "X-Shop", "timestamp": "X-Time", "id": "X-ID"}`}, "trigger: FAILED: POST " + url + `/v1/triggers/shop: status 401, want 202: {"error":"the request has no valid signature of scheme hmac"`},
 		{"a run that fails", "orders", "", []string{"-event", order}, "trigger: FAILED: run 01"},
 		{"the same event again", "orders", "", []string{"-event", order}, "trigger: FAILED: run 01"},
 		{"no such trigger", "weekly", "", nil, "trigger: FAILED: POST " + url + "/v1/triggers/weekly: status 404, want 202: "},
@@ -99,11 +104,14 @@ func TestFlagsOfATriggerGoTogether(t *testing.T) {
 		arguments    []string
 		want         string
 	}{
-		{"an event without a trigger", "", []string{"-event", "x.json"}, "-event, -scheme and -header require -trigger"},
+		{"an event without a trigger", "", []string{"-event", "x.json"}, "-event, -scheme, -hmac and -header require -trigger"},
 		{"no address", "", []string{"-trigger", "issues"}, `-trigger is "issues", want the address of a trigger, with http:// or https://`},
-		{"an unknown scheme", "s", []string{"-trigger", "http://x", "-scheme", "gitlab"}, `-scheme is "gitlab", want github, standard or slack`},
+		{"an unknown scheme", "s", []string{"-trigger", "http://x", "-scheme", "gitlab"}, `-scheme is "gitlab", want github, standard, slack or hmac`},
 		{"a scheme without a secret", "", []string{"-trigger", "http://x", "-scheme", "slack"}, "-scheme slack requires the variable SMOKE_TRIGGER_SECRET"},
-		{"a secret without a scheme", "s", []string{"-trigger", "http://x"}, "SMOKE_TRIGGER_SECRET is set without -scheme: want github, standard or slack"},
+		{"hmac without its form", "s", []string{"-trigger", "http://x", "-scheme", "hmac"}, "-scheme hmac and -hmac require each other"},
+		{"a form of another scheme", "s", []string{"-trigger", "http://x", "-scheme", "slack", "-hmac", `{"header":"X"}`}, "-scheme hmac and -hmac require each other"},
+		{"a form without a scheme", "", []string{"-trigger", "http://x", "-hmac", `{"header":"X"}`}, "-scheme hmac and -hmac require each other"},
+		{"a secret without a scheme", "s", []string{"-trigger", "http://x"}, "SMOKE_TRIGGER_SECRET is set without -scheme: want github, standard, slack or hmac"},
 		{"half a header", "", []string{"-trigger", "http://x", "-header", "X-Y"}, `invalid value "X-Y" for flag -header: want NAME: VALUE`},
 	}
 	for _, tt := range tests {
