@@ -31,7 +31,7 @@
 //     signature: github (X-Hub-Signature-256), standard (Standard Webhooks), slack
 //     (X-Slack-Signature), or hmac, which "hmac" describes: {"header", "algorithm",
 //     "encoding", "prefix", "content", "timestamp", "timestamp_prefix",
-//     "tolerance_seconds", "id"}, see README.md. The secret is the name of an environment variable that holds one
+//     "tolerance_seconds", "id"}, see hmac.md. The secret is the name of an environment variable that holds one
 //     or several secrets, with blanks between them; absent: WEBHOOK_SECRET. The secret
 //     itself is never in the file.
 //
