@@ -87,14 +87,8 @@ func (s *stack) begin(template parameters) error {
 		return err
 	}
 	fmt.Fprintf(s.out, "%s has the new section %s.\n", samconfig, s.env.section())
-	given := s.name
-	if err := s.choose(s.env.name, true); err != nil {
-		return err
-	}
-	if given == "" || given == name {
-		s.name = s.env.stack
-	}
-	return nil
+	s.name = "" // the answer counts, even if -stack proposed another name
+	return s.choose(s.env.name, true)
 }
 
 // ask returns the answers by name, and the questions that were asked.

@@ -110,6 +110,23 @@ func TestASecondEnvironmentLeavesTheFirst(t *testing.T) {
 	}
 }
 
+// TestTheAnsweredNameCounts: -stack only proposes a name for a new environment.
+func TestTheAnsweredNameCounts(t *testing.T) {
+	for typed, want := range map[string]string{"": "proposed", "typed": "typed"} {
+		t.Run(want, func(t *testing.T) {
+			beginHere(t)
+			s, said := of(t, typed+"\neu-north-1\n\n\n\ny\n")
+			if err := s.run([]string{"-stack", "proposed", "deploy"}); err != nil {
+				t.Fatalf("%v\n%s", err, said)
+			}
+			made, _ := calls(t)
+			if d := readDeploying(t, made[len(made)-1]); d.Stack != want {
+				t.Errorf("deployed %s, want %s", d.Stack, want)
+			}
+		})
+	}
+}
+
 // TestNothingIsWrittenWithoutAllAnswers, nor if the file would not be readable then.
 func TestNothingIsWrittenWithoutAllAnswers(t *testing.T) {
 	tests := []struct{ name, file, typed, want string }{

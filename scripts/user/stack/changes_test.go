@@ -28,7 +28,9 @@ func TestDeployShowsWhatChanges(t *testing.T) {
 			"These parameters change:\n  auth\n    Origins: new parameter -> \"\", the default\n    Page: new parameter -> off, the default\n" +
 				"  other\n    Old: 5 -> removed, the template has no such parameter\n    ScheduleExpression: new parameter -> rate(1 day), the default\n"},
 		{"other tables", section(`ThreadsTable="b"`), deployed("", "Auth=iam", "ConfigTable=old", "Memory=256", "Origins=", "Page=off", "ScheduleExpression=rate(1 day)", "ThreadsTable=a"),
-			"These parameters change:\n  other\n    ConfigTable: old -> \"\", the default   OTHER DATA\n    ThreadsTable: a -> b   OTHER DATA\n"},
+			"These parameters change:\n  other\n    ConfigTable: old -> \"\", the default   OTHER DATA\n    PayloadBucket: new parameter -> \"\", the default\n    ThreadsTable: a -> b   OTHER DATA\n"},
+		{"what was loose before", section(`Origins="*"`), deployed("", "Auth=iam", "Memory=256", "Origins=*,https://a.example", "Page=off", "ScheduleExpression=rate(1 day)"),
+			"These parameters change:\n  auth\n    Origins: *,https://a.example -> *\n"},
 		{"old parameters in the file", section(`Release="x" SchemaRaised="true"`), deployed(""),
 			"samconfig.toml, [default.deploy.parameters]: Release, SchemaRaised in parameter_overrides is not used any more: delete it\nNo parameter changes.\n"},
 	}
@@ -38,7 +40,7 @@ func TestDeployShowsWhatChanges(t *testing.T) {
 			write(t, samconfig, test.config)
 			write(t, "deployed", test.deployed)
 			if test.name == "other tables" {
-				write(t, templateFile, strings.Replace(sampleTemplate, "Parameters:\n", "Parameters:\n  ConfigTable: { Type: String, Default: \"\" }\n  ThreadsTable: { Type: String, Default: \"\" }\n", 1))
+				write(t, templateFile, strings.Replace(sampleTemplate, "Parameters:\n", "Parameters:\n  ConfigTable: { Type: String, Default: \"\" }\n  PayloadBucket: { Type: String, Default: \"\" }\n  ThreadsTable: { Type: String, Default: \"\" }\n", 1))
 			}
 			s, said := of(t, "n\n")
 			if err := s.run([]string{"deploy"}); err == nil || !strings.Contains(err.Error(), "nothing was deployed") {

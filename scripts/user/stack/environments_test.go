@@ -139,6 +139,19 @@ func TestOtherCommandsUseTheSameEnvironment(t *testing.T) {
 	}
 }
 
+// TestAStackThatDoesNotExistIsNamed, with what decides where it is looked for.
+func TestAStackThatDoesNotExistIsNamed(t *testing.T) {
+	begin(t, "sam", "aws", "go")
+	write(t, samconfig, devAndProd)
+	write(t, "deployed", "")
+	for _, args := range []string{"-env prod destroy", "-env prod output StreamUrl"} {
+		s, _ := of(t, "")
+		if err := s.run(strings.Fields(args)); err == nil || err.Error() != "the stack prod does not exist in this account and region: check stack_name, region and profile in samconfig.toml" {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
+}
+
 func TestEnvironmentsAreRead(t *testing.T) {
 	const deploy = "version = 0.1\n[default.deploy.parameters]\nstack_name = \"mine\"\n"
 	tests := []struct {

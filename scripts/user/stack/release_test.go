@@ -90,6 +90,7 @@ func TestSchemas(t *testing.T) {
 			want: "nothing was deployed: the stack mine has written records of schema 2, and this code reads up to schema 1. It could not work on these threads. Deploy a release that reads schema 2"},
 		{name: "no number", code: store.Schemas{Reads: 1, Writes: 1}, outputs: output("two"), want: `output Schema of the stack mine is "two", want a number of at least 1`},
 		{name: "no schema", code: store.Schemas{Reads: 1, Writes: 1}, outputs: output("0"), want: `output Schema of the stack mine is "0", want a number of at least 1`},
+		{name: "a new stack has no older code", code: store.Schemas{Reads: 2, Writes: 2}, outputs: "", computed: `Schema: "2", SchemaRaised: "true"`},
 		{name: "no stack", code: store.Schemas{Reads: 1, Writes: 1}, outputs: "", computed: `Schema: "1", SchemaRaised: "false"`},
 	}
 	for _, test := range tests {

@@ -171,6 +171,7 @@ func TestWhatIsCalled(t *testing.T) {
 		{name: "capabilities of the section", args: "-yes deploy", config: config + "capabilities = \"CAPABILITY_NAMED_IAM\"\n", calls: []string{describeCall, buildCall, strings.TrimSuffix(deployCall, " --capabilities CAPABILITY_IAM CAPABILITY_AUTO_EXPAND") + " --no-confirm-changeset"}},
 		{name: "options that part it from what is read", args: "deploy --parameter-overrides Auth=none", config: config, want: "option --parameter-overrides is not allowed: change parameter_overrides in samconfig.toml"},
 		{name: "guided", args: "deploy --guided", config: config, want: "option --guided is not allowed: change parameter_overrides in samconfig.toml"},
+		{name: "guided, in short", args: "deploy -g", config: config, want: "option -g is not allowed: change parameter_overrides in samconfig.toml"},
 		{name: "the same with a value", args: "deploy --config-env=prod", config: config, want: "option --config-env is not allowed: put -env NAME before deploy"},
 		{name: "what does not build is not deployed", args: "-yes deploy", config: config, fails: buildCall, calls: []string{describeCall, buildCall}, want: "sam build: exit status 1"},
 		{name: "an environment by the name of its stack", args: "-stack mine-prod -yes deploy", config: two, calls: []string{
