@@ -78,6 +78,9 @@ func (s *stack) release(template parameters, to schema, options []string) error 
 	if err := writeComputed(digest, to); err != nil {
 		return err
 	}
+	if err := writeFilters(s.out); err != nil {
+		return err
+	}
 	fmt.Fprintf(s.out, "release %s, records of schema %d\n", digest, s.code.Writes)
 	arguments := s.sam("deploy", "--parameter-overrides", parameters)
 	if !s.env.capabilities {

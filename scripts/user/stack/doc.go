@@ -27,7 +27,8 @@
 // stored records. Code that writes a newer schema than the code before it is not released
 // gradually, and code that cannot read the stored records is refused. The numbers are those of
 // core/internal/thread in the version of this module that go.mod names. The functions are built
-// from the same version.
+// from the same version. The filters of triggers that AWS can check itself become the patterns of
+// the rule and of the event source mappings of Trigger.
 //
 // A moment is a time in whole seconds with its zone, such as 2026-11-29T10:00:00Z. The restore
 // continues when it is run again after a failure; see package restore in this folder.

@@ -152,7 +152,7 @@ func TestReleases(t *testing.T) {
 		}
 	}
 	// make deploy fills the mapping and reads the output. They are not parameters.
-	computed := map[string]map[string]string{"Release": {"Schema": "1", "SchemaRaised": "false"}}
+	computed := map[string]map[string]string{"Release": {"Schema": "1", "SchemaRaised": "false"}, "Filters": {"Queue": "none", "Stream": "none"}}
 	if diff := cmp.Diff(computed, of.Mappings.Computed); diff != "" {
 		t.Errorf("mapping Computed: %s", diff)
 	}
