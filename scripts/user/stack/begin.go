@@ -25,7 +25,7 @@ type question struct {
 //   - the name of the stack and its region, which cannot change later,
 //   - Auth, who may call, with the values that the answer makes necessary,
 //   - Model and ModelKeySecret, without which agents use the scripted model,
-//   - AlarmTopic, without which failures reach nobody by themselves.
+//   - AlarmTopic, without which no alarm reaches a person.
 //
 // Every other parameter has a default that works, and can change with any deployment.
 func questions(name, region string) []question {

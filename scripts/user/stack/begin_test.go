@@ -110,6 +110,31 @@ func TestASecondEnvironmentLeavesTheFirst(t *testing.T) {
 	}
 }
 
+// TestEachAuthAsksWhatItNeeds, and nothing else.
+func TestEachAuthAsksWhatItNeeds(t *testing.T) {
+	tests := []struct{ auth, claim, model, want string }{
+		{"iam", "", "", "stack_name region Auth Model AlarmTopic"},
+		{"none", "", "scripted", "stack_name region Auth Tenant Model AlarmTopic"},
+		{"jwt", "", "", "stack_name region Auth Issuer Clients TenantClaim Tenant Model AlarmTopic"},
+		{"jwt", "org", "bedrock/x", "stack_name region Auth Issuer Clients TenantClaim Model AlarmTopic"},
+		{"gateway", "org", "openai/gpt-5-mini", "stack_name region Auth Issuer Clients UserPool TenantClaim Model ModelKeySecret AlarmTopic"},
+		{"lambda", "org", "", "stack_name region Auth TenantClaim Model AlarmTopic"},
+	}
+	for _, test := range tests {
+		answers := map[string]string{}
+		var asked []string
+		for _, q := range questions("a", "") {
+			if q.asked == nil || q.asked(answers) {
+				asked = append(asked, q.name)
+				answers[q.name] = map[string]string{"Auth": test.auth, "TenantClaim": test.claim, "Model": test.model}[q.name]
+			}
+		}
+		if got := strings.Join(asked, " "); got != test.want {
+			t.Errorf("Auth %s asks %s, want %s", test.auth, got, test.want)
+		}
+	}
+}
+
 // TestTheAnsweredNameCounts: -stack only proposes a name for a new environment.
 func TestTheAnsweredNameCounts(t *testing.T) {
 	for typed, want := range map[string]string{"": "proposed", "typed": "typed"} {

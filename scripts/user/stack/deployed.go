@@ -28,7 +28,7 @@ func (s *stack) describe() (deployedStack, error) {
 	command.Stderr = &failed
 	out, err := command.Output()
 	if err != nil {
-		if strings.Contains(failed.String(), "does not exist") {
+		if strings.Contains(failed.String(), "Stack with id "+s.name+" does not exist") {
 			return deployedStack{}, nil
 		}
 		return deployedStack{}, fmt.Errorf("read the stack %s: aws cloudformation: %s: %w", s.name, strings.TrimSpace(failed.String()), err)

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"maps"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/BurntSushi/toml"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
@@ -38,6 +41,25 @@ type deploying struct {
 	Env, Stack, Region, Profile string
 	Parameters                  map[string]string
 	Further                     []string
+	Bucket, Tags                string // which the SAM CLI takes from the section of Env
+}
+
+// takes are the settings that the SAM CLI takes for deploy from an environment of the file:
+// those of deploy, which replace those of global.
+func takes(t *testing.T, env string) map[string]any {
+	t.Helper()
+	var file map[string]map[string]map[string]map[string]any
+	text, err := os.ReadFile(samconfig)
+	if err == nil {
+		_, err = toml.Decode(strings.Replace(string(text), "version = 0.1\n", "", 1), &file)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := map[string]any{}
+	maps.Copy(settings, file[env]["global"]["parameters"])
+	maps.Copy(settings, file[env]["deploy"]["parameters"])
+	return settings
 }
 
 // read splits a call of `sam deploy`.
@@ -63,6 +85,9 @@ func readDeploying(t *testing.T, call string) (d deploying) {
 			d.Further = append(d.Further, words[i])
 		}
 	}
+	settings := takes(t, d.Env)
+	d.Bucket, _ = settings["s3_bucket"].(string)
+	d.Tags, _ = settings["tags"].(string)
 	return d
 }
 
@@ -74,9 +99,9 @@ func TestEachEnvironmentIsDeployedWithItsOwnSettings(t *testing.T) {
 	write(t, samconfig, devAndProd)
 	further := []string{"--capabilities", "CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND", "--no-confirm-changeset"}
 	dev := deploying{"default", "dev", "eu-north-1", "work",
-		map[string]string{"Auth": "none", "Memory": "512", "Origins": "*", "Page": "on", "ScheduleExpression": "rate(1 hour)"}, further}
+		map[string]string{"Auth": "none", "Memory": "512", "Origins": "*", "Page": "on", "ScheduleExpression": "rate(1 hour)"}, further, "packages-dev", "stage=dev"}
 	prod := deploying{"prod", "prod", "eu-west-1", "live",
-		map[string]string{"Auth": "jwt", "Memory": "1024", "Origins": "", "Page": "off", "ScheduleExpression": "rate(1 day)"}, further}
+		map[string]string{"Auth": "jwt", "Memory": "1024", "Origins": "", "Page": "off", "ScheduleExpression": "rate(1 day)"}, further, "packages-prod", ""}
 	smaller := prod
 	smaller.Parameters = map[string]string{"Auth": "jwt", "Memory": "256", "Origins": "", "Page": "off", "ScheduleExpression": "rate(1 day)"}
 	asDeployed := func(d deploying) string {

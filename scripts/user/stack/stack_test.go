@@ -26,7 +26,7 @@ echo "$line" >>calls
 case "$*" in
 build*) mkdir -p .aws-sam/build/StepFunction && cat code >.aws-sam/build/StepFunction/bootstrap && cat template.yaml >.aws-sam/build/template.yaml ;;
 "cloudformation list-stack-resources"*) cat resources ;;
-"cloudformation describe-stacks"*) [ -s deployed ] || { echo "Stack with id mine does not exist" >&2; exit 254; }; cat deployed ;;
+"cloudformation describe-stacks"*) [ -s deployed ] || { echo "An error occurred (ValidationError): Stack with id $4 does not exist" >&2; exit 254; }; cat deployed ;;
 esac
 `
 
