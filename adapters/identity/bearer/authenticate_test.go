@@ -15,7 +15,10 @@ import (
 func TestTheTokenOfTheRequestCounts(t *testing.T) {
 	i := newIssuer(t)
 	tokens := identity.Tokens{Tenant: "acme", Issuer: issuer, Clients: []string{"a"}}
-	authenticate := New(Options{Env: env.System(), Tokens: tokens, Transport: i})
+	authenticate, err := New(Options{Env: env.System(), Tokens: tokens, Transport: i})
+	if err != nil {
+		t.Fatal(err)
+	}
 	said := caller.Token{Claims: caller.Claims{"iss": issuer, "sub": "root"}, Audience: []string{"a"}}
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	r = r.WithContext(caller.With(r.Context(), said))
@@ -27,7 +30,11 @@ func TestTheTokenOfTheRequestCounts(t *testing.T) {
 		t.Errorf("identity %+v, error %v", got, err)
 	}
 	tokens.Clients = []string{"c"}
-	if got, err := New(Options{Env: env.System(), Tokens: tokens, Transport: i})(r); core.CodeOf(err) != core.CodeUnauthorized {
+	other, err := New(Options{Env: env.System(), Tokens: tokens, Transport: i})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := other(r); core.CodeOf(err) != core.CodeUnauthorized {
 		t.Errorf("a token for another client: %+v, %v", got, err)
 	}
 }

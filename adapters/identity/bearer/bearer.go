@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 
 	identity "github.com/reveille-run/reveille/adapters/identity/caller"
 	"github.com/reveille-run/reveille/adapters/internal/caller"
+	"github.com/reveille-run/reveille/adapters/internal/egress"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 )
@@ -26,7 +28,8 @@ type Options struct {
 	// KeysURL is where the issuer publishes its keys. Empty: the issuer's address
 	// followed by "/.well-known/jwks.json", as Cognito has it.
 	KeysURL string
-	// Transport fetches the keys. nil: http.DefaultTransport.
+	// Transport fetches the keys. nil: one that reaches public hosts by https, hosts in
+	// REVEILLE_EGRESS_ALLOW, and, outside Lambda, this machine. Redirects are not followed.
 	Transport http.RoundTripper
 }
 
@@ -37,15 +40,21 @@ type Options struct {
 // The token is the only value of the header Authorization. If the token is missing or not
 // valid, the error has code [core.CodeUnauthorized] and a text that does not reveal the
 // reason. If the issuer's keys cannot be fetched, it has [core.CodeUnavailable].
-func New(o Options) func(*http.Request) (core.Identity, error) {
-	v := newVerifier(o)
+//
+// The error of New has the code invalid: the keys are at an address that Transport would
+// refuse.
+func New(o Options) (func(*http.Request) (core.Identity, error), error) {
+	v, err := newVerifier(o)
+	if err != nil {
+		return nil, err
+	}
 	return func(r *http.Request) (core.Identity, error) {
 		token, err := v.caller(r) // and never what an event says about a token
 		if err != nil {
 			return core.Identity{}, err
 		}
 		return o.Tokens.Authenticate(r.WithContext(caller.With(r.Context(), token)))
-	}
+	}, nil
 }
 
 // verifier verifies tokens.
@@ -56,18 +65,29 @@ type verifier struct {
 }
 
 // newVerifier returns a verifier; it sends no request yet.
-func newVerifier(o Options) *verifier {
+func newVerifier(o Options) (*verifier, error) {
 	if o.KeysURL == "" {
 		o.KeysURL = strings.TrimSuffix(o.Tokens.Issuer, "/") + "/.well-known/jwks.json"
 	}
 	if o.Transport == nil {
-		o.Transport = http.DefaultTransport
+		rules, err := egress.Read(egress.Options{Local: true})
+		var u *url.URL
+		if err == nil {
+			u, err = url.Parse(o.KeysURL)
+		}
+		if err == nil {
+			err = rules.Check(u)
+		}
+		if err != nil {
+			return nil, core.Errorf(core.CodeInvalid, "address of the issuer's keys: %w", err)
+		}
+		o.Transport = rules.Transport()
 	}
 	return &verifier{
 		issuer: o.Tokens.Issuer, keys: newKeys(o.Env, o.KeysURL, o.Transport),
 		// The policy knows the clients; go-oidc knows one.
 		config: oidc.Config{SkipClientIDCheck: true, SupportedSigningAlgs: algorithms, Now: o.Env.Now},
-	}
+	}, nil
 }
 
 var (

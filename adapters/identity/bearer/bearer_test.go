@@ -72,6 +72,16 @@ func (i *issuing) token(kid string) string {
 	return oidctest.SignIDToken(i.key, kid, oidc.RS256, fmt.Sprintf(`{"iss":%q,"exp":%d,"aud":["a","b"],"sub":"u","n":7}`, issuer, time.Now().Add(24*time.Hour).Unix()))
 }
 
+// verifierOf is newVerifier with options that are right.
+func verifierOf(t *testing.T, o Options) *verifier {
+	t.Helper()
+	v, err := newVerifier(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
 func ask(v *verifier, authorization ...string) (caller.Token, error) {
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	r.Header["Authorization"] = authorization
@@ -80,7 +90,7 @@ func ask(v *verifier, authorization ...string) (caller.Token, error) {
 
 func TestAGoodTokenTellsItsClaims(t *testing.T) {
 	i := newIssuer(t)
-	v := newVerifier(Options{Env: env.System(), Tokens: identity.Tokens{Issuer: issuer}, Transport: i})
+	v := verifierOf(t, Options{Env: env.System(), Tokens: identity.Tokens{Issuer: issuer}, Transport: i})
 	if len(i.asked) > 0 {
 		t.Errorf("asked %q before the first token", i.asked)
 	}
@@ -98,7 +108,7 @@ func TestAGoodTokenTellsItsClaims(t *testing.T) {
 
 func TestKeysCanBeElsewhere(t *testing.T) {
 	i := newIssuer(t)
-	v := newVerifier(Options{Env: env.System(), Tokens: identity.Tokens{Issuer: issuer}, KeysURL: "https://keys.example/k", Transport: i})
+	v := verifierOf(t, Options{Env: env.System(), Tokens: identity.Tokens{Issuer: issuer}, KeysURL: "https://keys.example/k", Transport: i})
 	if _, err := ask(v, "bearer "+i.token("k1")); err != nil {
 		t.Error(err)
 	}
@@ -133,7 +143,7 @@ func TestKeysOfEveryKind(t *testing.T) {
 			i := newIssuer(t)
 			i.server.PublicKeys = []oidctest.PublicKey{{PublicKey: tt.key.Public(), KeyID: "k", Algorithm: tt.algorithm}}
 			claims := fmt.Sprintf(`{"iss":%q,"exp":%d,"sub":"u"}`, issuer, time.Now().Add(time.Hour).Unix())
-			v := newVerifier(Options{Env: env.System(), Tokens: identity.Tokens{Issuer: issuer}, Transport: i})
+			v := verifierOf(t, Options{Env: env.System(), Tokens: identity.Tokens{Issuer: issuer}, Transport: i})
 			if _, err := ask(v, "Bearer "+oidctest.SignIDToken(tt.key, "k", tt.algorithm, claims)); core.CodeOf(err) != tt.code {
 				t.Errorf("error %v, want %q", err, tt.code)
 			}
@@ -162,7 +172,7 @@ func TestExactlyOneTokenIsRead(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := ask(newVerifier(Options{Env: env.System(), Tokens: identity.Tokens{Issuer: issuer}, Transport: i}), tt.header...)
+			_, err := ask(verifierOf(t, Options{Env: env.System(), Tokens: identity.Tokens{Issuer: issuer}, Transport: i}), tt.header...)
 			if !errors.Is(err, errNoToken) || err.Error() != "the request carries no bearer token" {
 				t.Errorf("error %v", err)
 			}
@@ -175,7 +185,7 @@ func TestExactlyOneTokenIsRead(t *testing.T) {
 
 func TestTokensThatComeTogetherWaitForOneFetch(t *testing.T) {
 	i := newIssuer(t)
-	v := newVerifier(Options{Env: env.System(), Tokens: identity.Tokens{Issuer: issuer}, Transport: i})
+	v := verifierOf(t, Options{Env: env.System(), Tokens: identity.Tokens{Issuer: issuer}, Transport: i})
 	token := "Bearer " + i.token("k1")
 	var wait sync.WaitGroup
 	for range 32 {
@@ -194,7 +204,7 @@ func TestTokensThatComeTogetherWaitForOneFetch(t *testing.T) {
 func TestUnknownKeysAreAskedForOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newIssuer(t)
-		v := newVerifier(Options{Env: env.System(), Tokens: identity.Tokens{Issuer: issuer}, Transport: i})
+		v := verifierOf(t, Options{Env: env.System(), Tokens: identity.Tokens{Issuer: issuer}, Transport: i})
 		ask100 := func(want int) {
 			t.Helper()
 			for n := range 100 {
@@ -223,7 +233,7 @@ func TestUnknownKeysAreAskedForOnceAMinute(t *testing.T) {
 func TestAWithdrawnKeyEndsWithin15Minutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newIssuer(t)
-		v := newVerifier(Options{Env: env.System(), Tokens: identity.Tokens{Issuer: issuer}, Transport: i})
+		v := verifierOf(t, Options{Env: env.System(), Tokens: identity.Tokens{Issuer: issuer}, Transport: i})
 		old := "Bearer " + i.token("k1")
 		if _, err := ask(v, old); err != nil {
 			t.Fatal(err)
@@ -243,7 +253,7 @@ func TestAWithdrawnKeyEndsWithin15Minutes(t *testing.T) {
 func TestKeysThatCannotBeRenewedServeAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newIssuer(t)
-		v := newVerifier(Options{Env: env.System(), Tokens: identity.Tokens{Issuer: issuer}, Transport: i})
+		v := verifierOf(t, Options{Env: env.System(), Tokens: identity.Tokens{Issuer: issuer}, Transport: i})
 		token := "Bearer " + i.token("k1")
 		if _, err := ask(v, token); err != nil {
 			t.Fatal(err)
@@ -270,7 +280,7 @@ func TestKeysThatCannotBeRenewedServeAnHour(t *testing.T) {
 func TestTokensThatComeTogetherAfterAnHourWaitForOneFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newIssuer(t)
-		v := newVerifier(Options{Env: env.System(), Tokens: identity.Tokens{Issuer: issuer}, Transport: i})
+		v := verifierOf(t, Options{Env: env.System(), Tokens: identity.Tokens{Issuer: issuer}, Transport: i})
 		token := "Bearer " + i.token("k1")
 		if _, err := ask(v, token); err != nil {
 			t.Fatal(err)
@@ -306,7 +316,7 @@ func TestKeysMayBeOneMegabyte(t *testing.T) {
 		_, _ = w.WriteString(strings.Repeat(" ", 1<<20-w.Body.Len()))
 		return w.Result(), nil
 	}
-	if _, err := ask(newVerifier(Options{Env: env.System(), Tokens: identity.Tokens{Issuer: issuer}, Transport: i}), "Bearer "+i.token("k1")); err != nil {
+	if _, err := ask(verifierOf(t, Options{Env: env.System(), Tokens: identity.Tokens{Issuer: issuer}, Transport: i}), "Bearer "+i.token("k1")); err != nil {
 		t.Error(err)
 	}
 }
@@ -350,7 +360,7 @@ func TestKeysThatCannotBeHadAreNotTheClientsFault(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				i := newIssuer(t)
 				i.respond = tt.respond
-				v := newVerifier(Options{Env: env.System(), Tokens: identity.Tokens{Issuer: issuer}, Transport: i})
+				v := verifierOf(t, Options{Env: env.System(), Tokens: identity.Tokens{Issuer: issuer}, Transport: i})
 				start := time.Now()
 				for range 10 {
 					if _, err := ask(v, "Bearer "+i.token("k1")); core.CodeOf(err) != core.CodeUnavailable {

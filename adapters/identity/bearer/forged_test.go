@@ -89,7 +89,7 @@ func TestWhatTheIssuerDidNotSign(t *testing.T) {
 		"a signature that was cut":             good[:len(good)-4],
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := newVerifier(Options{Env: env.System(), Tokens: identity.Tokens{Issuer: issuer}, Transport: i})
+			v := verifierOf(t, Options{Env: env.System(), Tokens: identity.Tokens{Issuer: issuer}, Transport: i})
 			if _, err := ask(v, "Bearer "+good); err != nil {
 				t.Fatalf("a good token: %v", err)
 			}

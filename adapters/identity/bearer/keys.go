@@ -13,6 +13,7 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 
+	"github.com/reveille-run/reveille/adapters/internal/egress"
 	"github.com/reveille-run/reveille/core/env"
 )
 
@@ -125,7 +126,9 @@ func (k *keys) fetch(r *http.Request) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case response.StatusCode != http.StatusOK: // a redirect too
+	case egress.Redirect(response) != "":
+		return nil, fmt.Errorf("status %d: %s", response.StatusCode, egress.Redirect(response))
+	case response.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("status %d", response.StatusCode)
 	case len(body) > maxKeysSize:
 		return nil, fmt.Errorf("keys of more than %d bytes", maxKeysSize)

@@ -1,9 +1,13 @@
-// Package egress sends all requests to addresses that a user configures: webhooks, and
-// remote agents and tools.
+// Package egress holds the rules for outgoing requests to addresses that are
+// configured: providers of models, webhooks, and the keys of an issuer of tokens.
 //
-// A [Client] is an HTTP client that cannot be turned against the network it runs in. It
-// speaks https only, follows no redirect and uses no proxy. It checks the address of each
-// connection after the name was resolved, so that a name never leads to a private,
-// loopback, link-local or metadata address, even if its record changes. Time and size of
-// a response are bounded.
+// [Rules] decide which addresses a process may reach. The scheme is https, and the address
+// of each connection is on the public internet. Rules check that address after the name was
+// resolved, so a name never leads to a private address, even if its record changes.
+// The operator allows other hosts and networks in [AllowVariable]. Addresses that are
+// link-local or of a metadata service are never reached.
+//
+// [Rules.Transport] and [Rules.HTTPClient] send requests by the rules, for streams without
+// a limit of time. A [Client] also limits the time and the size of a response. No redirect
+// is followed. No proxy is used, unless [ProxyVariable] is on outside Lambda.
 package egress

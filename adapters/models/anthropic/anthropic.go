@@ -29,13 +29,15 @@ func open(options Options) (*provider, error) {
 	if err != nil {
 		return nil, err
 	}
+	client, err := wire.New(wire.Client{Name: name, Base: base, HTTP: options.HTTPClient, Idle: options.IdleTimeout, Key: key, Parse: parseFailure})
+	if err != nil {
+		return nil, err
+	}
 	options.APIKey, options.Key = "", nil // key has them
 	return &provider{
 		endpoint: base.JoinPath("v1", "messages").String(),
-		client: wire.New(wire.Client{
-			Name: name, HTTP: options.HTTPClient, Idle: options.IdleTimeout, Key: key, Parse: parseFailure,
-		}),
-		options: options,
+		client:   client,
+		options:  options,
 	}, nil
 }
 

@@ -41,7 +41,9 @@ type Options struct {
 	// next bytes, pings included, unless the request has a timeout. Default 60 s.
 	IdleTimeout time.Duration
 	// HTTPClient makes the requests; it should have no Timeout, which would end long
-	// turns. Default: a client that follows no redirects.
+	// turns. Redirects are followed only if it has its own CheckRedirect. Default: a client
+	// that reaches public hosts by https, hosts in REVEILLE_EGRESS_ALLOW, and, outside
+	// Lambda, this machine.
 	HTTPClient *http.Client `json:"-"`
 }
 

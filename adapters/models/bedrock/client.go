@@ -3,9 +3,11 @@ package bedrock
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -13,7 +15,9 @@ import (
 	"github.com/aws/smithy-go/auth/bearer"
 	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
 	"github.com/reveille-run/reveille/adapters/internal/awsapi"
+	"github.com/reveille-run/reveille/adapters/internal/egress"
 	"github.com/reveille-run/reveille/adapters/models/internal/wire"
+	"github.com/reveille-run/reveille/core"
 )
 
 const (
@@ -36,8 +40,33 @@ func connect(config awsenv.Config) (connection, error) {
 		}
 		config.Credentials = aws.AnonymousCredentials{}
 	}
+	if config.Transport == nil {
+		transport, err := transport(awsapi.Variable(config, endpointVariable))
+		if err != nil {
+			return connection{}, err
+		}
+		config.Transport = transport
+	}
 	settings, err := awsapi.Read(config, "Bedrock", endpointVariable)
 	return connection{settings, token}, err
+}
+
+// domains are those of the endpoints of AWS. In a VPC they can have private addresses.
+var domains = []string{"amazonaws.com", "amazonaws.com.cn", "api.aws"}
+
+// transport returns the transport by the rules for outgoing requests, and checks the
+// endpoint, unless it is empty, by them.
+func transport(endpoint string) (http.RoundTripper, error) {
+	rules, err := egress.Read(egress.Options{Local: true, Domains: domains})
+	if err != nil {
+		return nil, core.Errorf(core.CodeInvalid, "Bedrock client: %w", err)
+	}
+	if u, err := url.Parse(endpoint); endpoint != "" && err == nil && u.Hostname() != "" { // else what reads it says so
+		if err := rules.Check(u); err != nil {
+			return nil, core.Errorf(core.CodeInvalid, "Bedrock client: environment variable %s: %w", endpointVariable, err)
+		}
+	}
+	return rules.Transport(), nil
 }
 
 // client makes the client: one attempt a request, and no time limit but that of the
@@ -82,6 +111,10 @@ func (s sender) Do(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if text := egress.Redirect(response); text != "" {
+		_ = response.Body.Close()
+		return nil, redirectError(fmt.Sprintf("status %d: %s", response.StatusCode, text))
+	}
 	media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if response.StatusCode == http.StatusOK && media != "" && media != "application/vnd.amazon.eventstream" {
 		_ = response.Body.Close()
@@ -100,6 +133,12 @@ type strangeError string
 func (e strangeError) Error() string {
 	return "responded with " + string(e) + " where a stream was asked for"
 }
+
+// redirectError is the sentence about a redirect.
+type redirectError string
+
+// Error implements error.
+func (e redirectError) Error() string { return string(e) }
 
 // redact removes the token from text: servers quote it in their refusals.
 func (c connection) redact(text string) string {

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"github.com/reveille-run/reveille/adapters/internal/egress"
 	"github.com/reveille-run/reveille/adapters/models/internal/wire"
 	"github.com/reveille-run/reveille/core/model"
 )
@@ -44,7 +45,12 @@ func (m *provider) failure(err error) error {
 	var unsent *smithyhttp.RequestSendError
 	var late net.Error
 	var strange strangeError
+	var redirect redirectError
 	switch {
+	case errors.As(err, &redirect): // the next attempt would end the same
+		return &model.Error{Kind: model.KindInvalid, Message: "bedrock: " + m.bounded(redirect.Error())}
+	case errors.Is(err, egress.ErrRefused):
+		return &model.Error{Kind: model.KindInvalid, Message: "bedrock: no response: " + m.bounded(err.Error())}
 	case errors.As(err, &strange):
 		return &model.Error{Kind: model.KindProvider, Message: "bedrock: " + m.bounded(strange.Error())}
 	case errors.As(err, &late) && late.Timeout(), errors.Is(err, context.DeadlineExceeded):

@@ -45,11 +45,11 @@ func open(options Options) (*provider, error) {
 	if err := wire.CheckIdle(name, options.IdleTimeout); err != nil {
 		return nil, err
 	}
-	return &provider{
-		base:   base,
-		bearer: options.Token != nil,
-		client: wire.New(wire.Client{Name: name, HTTP: options.HTTPClient, Idle: options.IdleTimeout, Key: source, Parse: parseFailure}),
-	}, nil
+	client, err := wire.New(wire.Client{Name: name, Base: base, HTTP: options.HTTPClient, Idle: options.IdleTimeout, Key: source, Parse: parseFailure})
+	if err != nil {
+		return nil, err
+	}
+	return &provider{base: base, bearer: options.Token != nil, client: client}, nil
 }
 
 // Stream implements model.Model. A failure of the provider or of the way to it

@@ -35,7 +35,7 @@ func TestAProviderThatIsData(t *testing.T) {
 		{"Mistral", DialectMistral.Adapter, agent.ProviderSpec{}, "https://api.mistral.ai/v1/chat/completions mistral"},
 		{"llama.cpp", DialectLlamaCpp.Adapter, agent.ProviderSpec{}, "http://127.0.0.1:8080/v1/chat/completions llamacpp"},
 		{"Ollama", DialectOllama.Adapter, agent.ProviderSpec{}, "http://127.0.0.1:11434/v1/chat/completions ollama"},
-		{"Ollama elsewhere", DialectOllama.Adapter, agent.ProviderSpec{BaseURL: "http://10.0.0.1/v1"}, "http://10.0.0.1/v1/chat/completions ollama"},
+		{"Ollama elsewhere", DialectOllama.Adapter, agent.ProviderSpec{BaseURL: "https://ollama.example/v1"}, "https://ollama.example/v1/chat/completions ollama"},
 		{"vLLM", DialectVLLM.Adapter, agent.ProviderSpec{}, "http://127.0.0.1:8000/v1/chat/completions vllm"},
 		{"Azure without an address", DialectAzure.Adapter, agent.ProviderSpec{}, `openai: servers of the dialect "azure" have no default address, want a base URL`},
 		{"another server without an address", DialectCompatible.Adapter, agent.ProviderSpec{}, `openai: servers of the dialect "compatible" have no default address, want a base URL`},

@@ -55,7 +55,7 @@ func TestRefusals(t *testing.T) {
 		{"unavailable", 503, http.Header{"Retry-After": {"1.5"}}, `{"error":{"message":"busy"}}`, model.Error{Kind: model.KindOverloaded, Status: 503, RetryAfter: 1500 * time.Millisecond, Message: "openai: status 503: busy"}},
 		{"gateway timeout", 504, nil, ``, model.Error{Kind: model.KindTimeout, Status: 504, Message: "openai: status 504: "}},
 		{"overloaded", 529, nil, ``, model.Error{Kind: model.KindOverloaded, Status: 529, Message: "openai: status 529: "}},
-		{"a redirect is not followed", 307, http.Header{"Location": {"/v2"}}, ``, model.Error{Kind: model.KindInvalid, Status: 307, Message: "openai: status 307: "}},
+		{"a redirect is not followed", 307, http.Header{"Location": {"/v2"}}, ``, model.Error{Kind: model.KindInvalid, Status: 307, Message: "openai: status 307: the server redirects to another path of the same host, and redirects are not followed: configure the final address"}},
 		{"an error with 200", 200, http.Header{"Content-Type": {"application/json"}}, `{"error":{"message":"busy","code":503}}`, model.Error{Kind: model.KindOverloaded, Status: 503, Message: "openai: status 503: busy"}},
 		{"a whole response, not a stream", 200, http.Header{"Content-Type": {"application/json; charset=utf-8"}}, `{"object":"chat.completion","choices":[]}`,
 			model.Error{Kind: model.KindInvalid, Message: "openai: responded with application/json where a stream was asked for"}},

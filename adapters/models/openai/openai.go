@@ -44,16 +44,17 @@ func openChat(options Options) (*chatProvider, error) {
 	if err != nil {
 		return nil, err
 	}
-	dialect := cmp.Or(options.Dialect, dialectOf(base.Hostname()))
-	m := &chatProvider{
-		endpoint: base.JoinPath("chat", "completions").String(),
-		client: wire.New(wire.Client{
-			Name: name, HTTP: options.HTTPClient, Idle: options.IdleTimeout, Key: key, Parse: parseFailure,
-		}),
-		dialect: dialect, kin: kins[dialect],
-		header: options.header,
+	client, err := options.client(base, key)
+	if err != nil {
+		return nil, err
 	}
-	return m, nil
+	dialect := cmp.Or(options.Dialect, dialectOf(base.Hostname()))
+	return &chatProvider{
+		endpoint: base.JoinPath("chat", "completions").String(),
+		client:   client,
+		dialect:  dialect, kin: kins[dialect],
+		header: options.header,
+	}, nil
 }
 
 // name begins every error.

@@ -41,7 +41,9 @@ type Options struct {
 	// next bytes, comments included, unless the request has a timeout. Default 60 s.
 	IdleTimeout time.Duration
 	// HTTPClient makes the requests; it should have no Timeout, which would end long
-	// turns. Default: a client that follows no redirects.
+	// turns. Redirects are followed only if it has its own CheckRedirect. Default: a client
+	// that reaches public hosts by https, hosts in REVEILLE_EGRESS_ALLOW, and, outside
+	// Lambda, this machine.
 	HTTPClient *http.Client `json:"-"`
 }
 
@@ -83,6 +85,11 @@ func (o Options) check() (secret.Source, error) {
 		return nil, core.Errorf(core.CodeInvalid, "openai: reasoning summary is %q, allowed are auto, concise and detailed", core.Excerpt(o.ReasoningSummary))
 	}
 	return key, o.Dialect.check()
+}
+
+// client returns the client of the checked options.
+func (o Options) client(base *url.URL, key secret.Source) (*wire.Client, error) {
+	return wire.New(wire.Client{Name: name, Base: base, HTTP: o.HTTPClient, Idle: o.IdleTimeout, Key: key, Parse: parseFailure})
 }
 
 // header sets the credentials.

@@ -32,14 +32,16 @@ func openResponses(options Options) (*responsesProvider, error) {
 	if err != nil {
 		return nil, err
 	}
+	client, err := options.client(base, key)
+	if err != nil {
+		return nil, err
+	}
 	return &responsesProvider{
 		endpoint: base.JoinPath("responses").String(),
 		summary:  options.ReasoningSummary,
 		narrow:   kins[dialectOf(base.Hostname())].narrow,
-		client: wire.New(wire.Client{
-			Name: name, HTTP: options.HTTPClient, Idle: options.IdleTimeout, Key: key, Parse: parseFailure,
-		}),
-		header: options.header,
+		client:   client,
+		header:   options.header,
 	}, nil
 }
 

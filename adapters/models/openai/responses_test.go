@@ -73,7 +73,7 @@ func TestResponsesBodies(t *testing.T) {
 			`{"model":"ft:o4-mini-2025-04-16:acme::x1","input":[],"reasoning":{"effort":"high"}` + end},
 		{"the highest level", Options{}, model.Request{Model: "gpt-5.2", ReasoningEffort: model.EffortMax}, `{"model":"gpt-5.2","input":[],"reasoning":{"effort":"xhigh"}` + end},
 		{"no reasoning", Options{}, model.Request{Model: "gpt-5.1", ReasoningEffort: model.EffortNone}, `{"model":"gpt-5.1","input":[],"reasoning":{"effort":"none"}` + end},
-		{"a level of another server's", Options{BaseURL: "http://h/v1"}, model.Request{Model: "gpt-5", ReasoningEffort: model.EffortNone}, `{"model":"gpt-5","input":[],"reasoning":{"effort":"none"}` + end},
+		{"a level of another server's", Options{BaseURL: "https://h/v1"}, model.Request{Model: "gpt-5", ReasoningEffort: model.EffortNone}, `{"model":"gpt-5","input":[],"reasoning":{"effort":"none"}` + end},
 		{"a tool loop of its own", Options{}, model.Request{Model: "gpt-5", Origin: own, Messages: []core.Message{
 			{Role: core.RoleSystem, Content: []core.Block{block(core.BlockText, "It is noon.")}},
 			core.UserMessage("add").WithID("1"),
@@ -193,7 +193,7 @@ func TestResponsesOptionsAreChecked(t *testing.T) {
 	if _, err := openChat(Options{ReasoningSummary: "auto"}); err == nil || err.Error() != "openai: a reasoning summary needs the Responses API, Chat Completions has none" {
 		t.Errorf("error %v", err)
 	}
-	if m := responses(t, Options{BaseURL: "http://h/v1/"}); m.endpoint != "http://h/v1/responses" {
+	if m := responses(t, Options{BaseURL: "https://h/v1/"}); m.endpoint != "https://h/v1/responses" {
 		t.Errorf("endpoint %s", m.endpoint)
 	}
 }

@@ -20,8 +20,9 @@ import (
 
 // Options configures a publisher. URL and one of Secret and Source are required.
 type Options struct {
-	// URL is an https address. It must resolve to an address of the public internet.
-	// Nothing is sent through a proxy or after a redirect.
+	// URL is an https address. It must resolve to an address of the public internet, or be
+	// listed in REVEILLE_EGRESS_ALLOW, which also allows http. Nothing is sent through a
+	// proxy or after a redirect.
 	URL    string
 	Secret secret.String // see [signature.ReadKeys]
 	Source secret.Source // in place of Secret: asked at each attempt
@@ -44,10 +45,13 @@ type publisher struct {
 // New returns a publisher, safe for concurrent use. An invalid address or secret is an error of code
 // invalid.
 func New(o Options) (mailbox.Publisher, error) {
-	client := egress.New(egress.Options{Loopback: o.Loopback, Timeout: o.Timeout})
-	u, err := url.Parse(o.URL)
+	rules, err := egress.Read(egress.Options{Loopback: o.Loopback})
+	var u *url.URL
 	if err == nil {
-		err = client.Check(u)
+		u, err = url.Parse(o.URL)
+	}
+	if err == nil {
+		err = rules.Check(u)
 	}
 	if err != nil {
 		return nil, core.Errorf(core.CodeInvalid, "webhook: %w", err)
@@ -61,6 +65,7 @@ func New(o Options) (mailbox.Publisher, error) {
 	if o.Env == nil {
 		o.Env = env.System()
 	}
+	client := rules.Client(egress.Limits{Timeout: o.Timeout})
 	return &publisher{url: o.URL, keys: keys, source: o.Source, client: client, env: o.Env}, nil
 }
 
@@ -87,6 +92,9 @@ func (w *publisher) Publish(ctx context.Context, a mailbox.Announcement) error {
 	}
 	defer response.Body.Close()
 	_, _ = io.Copy(io.Discard, response.Body) // so that the connection is used again; what it says does not count
+	if text := egress.Redirect(response); text != "" {
+		return core.Errorf(core.CodeUnavailable, "webhook: status %d: %s", response.StatusCode, text)
+	}
 	if response.StatusCode/100 != 2 {
 		return core.Errorf(core.CodeUnavailable, "webhook: status %d", response.StatusCode)
 	}

@@ -94,7 +94,7 @@ func TestTriesHaveOneID(t *testing.T) {
 		w.WriteHeader(statuses[len(ids)])
 		ids = append(ids, r.Header.Get("Webhook-Id"))
 	})
-	for i, want := range []string{"webhook: status 500", "webhook: status 302", ""} {
+	for i, want := range []string{"webhook: status 500", "webhook: status 302: the server redirects to another path of the same host, and redirects are not followed: configure the final address", ""} {
 		err := w.Publish(t.Context(), announcement)
 		if want == "" && err != nil || want != "" && (core.CodeOf(err) != core.CodeUnavailable || err.Error() != want) {
 			t.Errorf("try %d: %v, want %q", i, err, want)
@@ -160,8 +160,8 @@ func TestOptions(t *testing.T) {
 		want    string
 	}{
 		{"complete", webhook.Options{URL: "https://hooks.example/x", Secret: secret.New(key)}, ""},
-		{"plain", webhook.Options{URL: "http://hooks.example/x", Secret: secret.New(key)}, `webhook: outgoing request refused: scheme "http", allowed is https`},
-		{"inside", webhook.Options{URL: "https://10.0.0.1/x", Secret: secret.New(key)}, "webhook: outgoing request refused: address 10.0.0.1 is not public"},
+		{"plain", webhook.Options{URL: "http://hooks.example/x", Secret: secret.New(key)}, "webhook: outgoing request refused: the scheme of host hooks.example is http, allowed is https: for a host in your own network, list hooks.example in REVEILLE_EGRESS_ALLOW"},
+		{"inside", webhook.Options{URL: "https://10.0.0.1/x", Secret: secret.New(key)}, "webhook: outgoing request refused: host 10.0.0.1 is not public: to allow it, list it in REVEILLE_EGRESS_ALLOW"},
 		{"no secret", webhook.Options{URL: "https://hooks.example/x"}, "webhook: there is no secret"},
 		{"one of two", webhook.Options{URL: "https://hooks.example/x", Secret: secret.New(key + " whsec_")}, "webhook: secret 2 is not whsec_ and the base64 of 24 to 64 bytes, as Standard Webhooks has them"},
 	}

@@ -43,6 +43,16 @@ func warnOfKeys(log *slog.Logger, s settings.Settings) {
 	log.Warn("no provider key is set, the model is scripted", "found", strings.Join(found, ", "), "did_you_mean", strings.Join(want, ", "))
 }
 
+// warnOfProxy warns about a proxy that requests to providers do not use.
+func warnOfProxy(log *slog.Logger, s settings.Settings, getenv func(string) string) {
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy"} {
+		if getenv(name) != "" && !s.Proxy {
+			log.Warn("requests to providers do not use the proxy", "found", name, "to_use_it", "set REVEILLE_EGRESS_PROXY=on")
+			return
+		}
+	}
+}
+
 // agents lists the agents with their models.
 func agents(s settings.Settings, parts agent.Parts) string {
 	var all []string

@@ -131,6 +131,32 @@ func TestTheHostWarnsOfKeysUnderOtherNames(t *testing.T) {
 	}
 }
 
+func TestTheHostWarnsOfAProxyThatIsNotUsed(t *testing.T) {
+	const want = `level=WARN msg="requests to providers do not use the proxy" found=HTTPS_PROXY to_use_it="set REVEILLE_EGRESS_PROXY=on"` + "\n"
+	for _, test := range []struct {
+		name, variable string
+		use            bool
+		want           string
+	}{
+		{"no proxy", "", false, ""},
+		{"a proxy", "HTTPS_PROXY", false, want},
+		{"a proxy in small letters", "https_proxy", false, strings.Replace(want, "HTTPS_PROXY", "https_proxy", 1)},
+		{"a proxy that is used", "HTTPS_PROXY", true, ""},
+		{"a proxy for http only", "HTTP_PROXY", false, ""},
+	} {
+		var log strings.Builder
+		warnOfProxy(untimed(&log), settings.Settings{Proxy: test.use}, func(name string) string {
+			if name == test.variable {
+				return "http://proxy.example:3128"
+			}
+			return ""
+		})
+		if diff := cmp.Diff(test.want, log.String()); diff != "" {
+			t.Errorf("%s:\n%s", test.name, diff)
+		}
+	}
+}
+
 func TestTheAddressIsOneThatAClientCanUse(t *testing.T) {
 	tests := []struct{ name, addr, bound, want string }{
 		{"the default", "127.0.0.1:3000", "127.0.0.1:3000", "127.0.0.1:3000"},

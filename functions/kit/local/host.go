@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -139,6 +140,7 @@ func (h *localHost) build(e *env.Env, s settings.Settings, backend store.Backend
 	}
 	announce(log, s, parts, h.triggers.Names())
 	warnOfKeys(log, s)
+	warnOfProxy(log, s, os.Getenv)
 	return nil
 }
 

@@ -154,8 +154,8 @@ func TestWebhookSettings(t *testing.T) {
 		{"no secret", []string{url + "https://hooks.example/"}, "environment variable REVEILLE_WEBHOOK_SECRET: there is no secret"},
 		{"a bad secret", []string{url + "https://hooks.example/", key + "hunter2"}, "environment variable REVEILLE_WEBHOOK_SECRET: secret 1 is not whsec_ and the base64 of 24 to 64 bytes, as Standard Webhooks has them"},
 		{"no address", []string{key + hookSecret}, "environment variable REVEILLE_WEBHOOK_SECRET is set without REVEILLE_WEBHOOK_URL"},
-		{"inside", []string{url + "https://10.0.0.1/?token=abc", key + hookSecret}, "environment variable REVEILLE_WEBHOOK_URL: webhook: outgoing request refused: address 10.0.0.1 is not public"},
-		{"plain", []string{url + "http://hooks.example/", key + hookSecret}, `environment variable REVEILLE_WEBHOOK_URL: webhook: outgoing request refused: scheme "http", allowed is https`},
+		{"inside", []string{url + "https://10.0.0.1/?token=abc", key + hookSecret}, "environment variable REVEILLE_WEBHOOK_URL: webhook: outgoing request refused: host 10.0.0.1 is not public: to allow it, list it in REVEILLE_EGRESS_ALLOW"},
+		{"plain", []string{url + "http://hooks.example/", key + hookSecret}, "environment variable REVEILLE_WEBHOOK_URL: webhook: outgoing request refused: the scheme of host hooks.example is http, allowed is https: for a host in your own network, list hooks.example in REVEILLE_EGRESS_ALLOW"},
 		{"an event bus", []string{"REVEILLE_EVENT_BUS=runs"}, "environment variable REVEILLE_EVENT_BUS applies to AWS only, unset it: on the local host use REVEILLE_WEBHOOK_URL"},
 	}
 	for _, tt := range tests {

@@ -29,13 +29,24 @@ func Bind(e *env.Env, s settings.Settings) (agent.ModelBinding, error) {
 		binding.Model = scripted.New(e)
 	default:
 		if binding.Model, err = Adapters()[p.ID](data); err != nil {
-			return agent.ModelBinding{}, fmt.Errorf("model %s/%s: %w", p.ID, name, err)
+			return agent.ModelBinding{}, fmt.Errorf("model %s/%s%s: %w", p.ID, name, by(s, p), err)
 		}
 	}
 	if p.ID == "openai" && data.BaseURL != "" { // the models of another provider
 		binding.Provider = "openai-compatible"
 	}
 	return binding, nil
+}
+
+// by names the variable that has the address of the provider, if there is one.
+func by(s settings.Settings, p settings.Provider) string {
+	switch {
+	case s.ModelBaseURL != "":
+		return " at the address in REVEILLE_MODEL_BASE_URL"
+	case p.BaseURL != "":
+		return " at the address in " + p.URLVariable
+	}
+	return ""
 }
 
 // choose returns the provider, and the provider's name of the model.

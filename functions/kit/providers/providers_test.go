@@ -53,6 +53,8 @@ func TestWhichModelTheEnvironmentSays(t *testing.T) {
 		{"a vendor's name at OpenRouter", "OPENROUTER_API_KEY=k REVEILLE_MODEL=openrouter/anthropic/claude-sonnet-4.5", "*openai.chatProvider anthropic/claude-sonnet-4.5 openrouter", ""},
 		{"a server on this machine", "REVEILLE_MODEL=ollama/qwen3:8b", "*openai.chatProvider qwen3:8b ollama", ""},
 		{"one at its address", "VLLM_BASE_URL=http://127.0.0.1:9/v1 REVEILLE_MODEL=vllm/qwen/qwen3-8b", "*openai.chatProvider qwen/qwen3-8b vllm", ""},
+		{"a server in the own network", "REVEILLE_MODEL=vllm/m REVEILLE_MODEL_BASE_URL=http://10.0.0.5:8000/v1", "", "model vllm/m at the address in REVEILLE_MODEL_BASE_URL: openai: base URL: outgoing request refused: the scheme of host 10.0.0.5 is http, allowed is https: for a host in your own network, list 10.0.0.5 in REVEILLE_EGRESS_ALLOW"},
+		{"a server in the own network, by its variable", "VLLM_BASE_URL=https://10.0.0.5:8000/v1 REVEILLE_MODEL=vllm/m", "", "model vllm/m at the address in VLLM_BASE_URL: openai: base URL: outgoing request refused: host 10.0.0.5 is not public: to allow it, list it in REVEILLE_EGRESS_ALLOW"},
 		{"a provider at another address needs no key", "ANTHROPIC_BASE_URL=http://127.0.0.1:9 REVEILLE_MODEL=anthropic/m", "*anthropic.provider m anthropic", ""},
 		{"a secret", "REVEILLE_MODEL=mistral/m REVEILLE_MODEL_KEY_SECRET=prod/key", "*openai.chatProvider m mistral", ""},
 		{"an address of the bound one", "REVEILLE_MODEL=openai/m REVEILLE_MODEL_BASE_URL=https://models.example/v1", "*openai.chatProvider m openai-compatible", ""},

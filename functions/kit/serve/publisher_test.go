@@ -28,7 +28,7 @@ func TestPublisherOfTheSettings(t *testing.T) {
 		{"no address", []string{"REVEILLE_WEBHOOK_SECRET_NAME=prod/hooks"}, "", "<nil>, environment variable REVEILLE_WEBHOOK_SECRET_NAME is set without REVEILLE_WEBHOOK_URL"},
 		{"no name of a secret", []string{hook, "REVEILLE_WEBHOOK_SECRET_NAME=a b"}, "eu-west-1", `<nil>, environment variable REVEILLE_WEBHOOK_SECRET_NAME: secret "a b": want the name or ARN of a secret in Secrets Manager, or ssm: and the name of a parameter; ` +
 			"{tenant} in the name selects a secret for each tenant, #FIELD at its end a field of its JSON"},
-		{"this machine", []string{"REVEILLE_WEBHOOK_URL=https://127.0.0.1/", key}, "", "<nil>, environment variable REVEILLE_WEBHOOK_URL: webhook: outgoing request refused: address 127.0.0.1 is not public"},
+		{"this machine", []string{"REVEILLE_WEBHOOK_URL=https://127.0.0.1/", key}, "", "<nil>, environment variable REVEILLE_WEBHOOK_URL: webhook: outgoing request refused: host 127.0.0.1 is not public: to allow it, list it in REVEILLE_EGRESS_ALLOW"},
 		{"no region", []string{bus}, "", "<nil>, EventBridge client: environment variable AWS_REGION is not set"},
 	}
 	for _, tt := range tests {

@@ -65,6 +65,7 @@ type Settings struct {
 	Providers      []Provider // the providers with a key or an address in the environment
 	ModelKeySecret string     // REVEILLE_MODEL_KEY_SECRET
 	ModelBaseURL   string     // REVEILLE_MODEL_BASE_URL
+	Proxy          bool       // REVEILLE_EGRESS_PROXY
 
 	// Misnamed has the variables whose names are close to the name of a provider's key, with
 	// that name.

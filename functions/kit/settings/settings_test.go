@@ -43,7 +43,7 @@ func TestReadValues(t *testing.T) {
 		"REVEILLE_WEBHOOK_URL=https://hooks.example/in?token=abc", "REVEILLE_WEBHOOK_SECRET=whsec_x", "REVEILLE_EVENT_BUS=arn:aws:events:us-east-1:123456789012:event-bus/runs",
 		"REVEILLE_USAGE_DAYS=30", "REVEILLE_USAGE_READERS=accounting, AROA1", "REVEILLE_MODEL_CATALOG=p.json", "REVEILLE_METRICS=on",
 		"REVEILLE_PAYLOAD_BUCKET=payloads-1.x", "REVEILLE_STREAM_URL=http://s/", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=1024", "OPENAI_API_KEY=k=k", "OPENAI_BASE_URL=http://localhost:11434/v1", "VLLM_BASE_URL=http://localhost:8000/v1", "ZAI_API_KEY=z",
-		"REVEILLE_MODEL_KEY_SECRET=prod/key", "REVEILLE_MODEL_BASE_URL=https://m/v1", "REVEILLE_OWN=1",
+		"REVEILLE_MODEL_KEY_SECRET=prod/key", "REVEILLE_MODEL_BASE_URL=https://m/v1", "REVEILLE_OWN=1", "REVEILLE_EGRESS_ALLOW=model.internal, 10.0.0.0/8,fd12::1", "REVEILLE_EGRESS_PROXY=on",
 	}, "REVEILLE_OWN")
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func TestReadValues(t *testing.T) {
 		Addr: ":8080", Page: "on", Models: "off", Sent: "on", Data: "memory", Auth: "gateway", Model: "m", Agents: "agents", Triggers: "t.json", Limits: "{}", Catalog: "p.json", Steps: 100,
 		Lease: 15 * time.Minute, Sweep: 10 * time.Millisecond, Requests: 1_000_000, LogLevel: slog.LevelWarn, Table: "t", Config: "c", QueueURL: "https://q/1", DeadLetterURL: "https://q/2",
 		WebhookURL: "https://hooks.example/in?token=abc", EventBus: "arn:aws:events:us-east-1:123456789012:event-bus/runs",
-		StreamURL: "http://s/", Bucket: "payloads-1.x", CacheSize: 268435456, ModelKeySecret: "prod/key", ModelBaseURL: "https://m/v1",
+		StreamURL: "http://s/", Bucket: "payloads-1.x", CacheSize: 268435456, ModelKeySecret: "prod/key", ModelBaseURL: "https://m/v1", Proxy: true,
 		UsageKeep: 720 * time.Hour, UsageReaders: []string{"accounting", "AROA1"}, Metrics: true, Memory: 1024, Misnamed: map[string]string{},
 		Origins: []string{"https://app.example", "http://localhost:5173"},
 		Identity: Identity{
@@ -80,12 +80,15 @@ func TestReadValues(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	const address = "allowed: an http or https URL without user, query and fragment"
 	tests := []struct{ name, pair, want string }{
-		{"a webhook without a host", "REVEILLE_WEBHOOK_URL=https:///in?token=abc", `environment variable REVEILLE_WEBHOOK_URL is "https:///in", allowed: an https URL without user and fragment; on the local host also http, for addresses of this machine`},
+		{"a webhook without a host", "REVEILLE_WEBHOOK_URL=https:///in?token=abc", `environment variable REVEILLE_WEBHOOK_URL is "https:///in", allowed: an https URL without user and fragment; also http, for hosts in REVEILLE_EGRESS_ALLOW and, on the local host, for this machine`},
 		{"an event bus that is none", "REVEILLE_EVENT_BUS=a bus", `environment variable REVEILLE_EVENT_BUS is "a bus", allowed: the name or ARN of an event bus`},
 		{"neither on nor off", "REVEILLE_PAGE=yes", `environment variable REVEILLE_PAGE is "yes", allowed: on, off`},
 		{"a webhook's secret and the name of one", "REVEILLE_WEBHOOK_SECRET_NAME=prod/hooks", `environment variable REVEILLE_WEBHOOK_SECRET_NAME is "prod/hooks", allowed: the name of a secret, if REVEILLE_WEBHOOK_SECRET is not set`},
 		{"a bucket that is none", "REVEILLE_PAYLOAD_BUCKET=s3://payloads", `environment variable REVEILLE_PAYLOAD_BUCKET is "s3://payloads", allowed: the name of a bucket`},
 		{"an unknown way to authenticate", "REVEILLE_AUTH=open", `environment variable REVEILLE_AUTH is "open", allowed: none, iam, jwt, gateway, lambda`},
+		{"a URL where a host is wanted", "REVEILLE_EGRESS_ALLOW=http://10.0.0.5", `environment variable REVEILLE_EGRESS_ALLOW is "http://10.0.0.5", allowed: host names, addresses or networks such as 10.0.0.0/8, separated by commas; no link-local ones`},
+		{"the metadata of an instance", "REVEILLE_EGRESS_ALLOW=10.0.0.1,169.254.169.254", `environment variable REVEILLE_EGRESS_ALLOW is "10.0.0.1,169.254.169.254", allowed: host names, addresses or networks such as 10.0.0.0/8, separated by commas; no link-local ones`},
+		{"a proxy neither on nor off", "REVEILLE_EGRESS_PROXY=yes", `environment variable REVEILLE_EGRESS_PROXY is "yes", allowed: on, off`},
 		{"no step", "REVEILLE_STEPS_PER_INVOCATION=0", `environment variable REVEILLE_STEPS_PER_INVOCATION is "0", allowed: 1 to 100`},
 		{"a step too many", "REVEILLE_STEPS_PER_INVOCATION=101", `environment variable REVEILLE_STEPS_PER_INVOCATION is "101", allowed: 1 to 100`},
 		{"steps that are no number", "REVEILLE_STEPS_PER_INVOCATION=two", `environment variable REVEILLE_STEPS_PER_INVOCATION is "two", allowed: 1 to 100`},

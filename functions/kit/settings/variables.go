@@ -63,6 +63,7 @@ func groups() []group {
 		{"Authentication", identityVariables()},
 		{"Authentication", tokenVariables()},
 		{"Models", modelVariables()},
+		{"Outgoing requests", egressVariables()},
 		{"Runs", runVariables()},
 		{"Notifications", announceVariables()},
 		{"Usage and metrics", usageVariables()},
@@ -247,7 +248,7 @@ func announceVariables() []variable {
 	return []variable{
 		{
 			Variable{
-				Name: "REVEILLE_WEBHOOK_URL", Allowed: "an https URL without user and fragment; on the local host also http, for addresses of this machine",
+				Name: "REVEILLE_WEBHOOK_URL", Allowed: "an https URL without user and fragment; also http, for hosts in REVEILLE_EGRESS_ALLOW and, on the local host, for this machine",
 				Meaning: "The address that receives a notification when a run waits, ends or is abandoned.",
 			},
 			hookAddress,

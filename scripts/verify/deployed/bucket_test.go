@@ -138,7 +138,7 @@ func TestABuiltStepHasAKeyAndABucket(t *testing.T) {
 	server := httptest.NewServer(p)
 	defer server.Close()
 
-	variables := []string{"REVEILLE_PAYLOAD_BUCKET=" + bucket, "REVEILLE_MODEL=openai/gpt-5-mini", "REVEILLE_MODEL_KEY_SECRET=" + bucket + "/{tenant}", "REVEILLE_MODEL_BASE_URL=" + server.URL}
+	variables := []string{"REVEILLE_PAYLOAD_BUCKET=" + bucket, "REVEILLE_MODEL=openai/gpt-5-mini", "REVEILLE_MODEL_KEY_SECRET=" + bucket + "/{tenant}", "REVEILLE_MODEL_BASE_URL=" + server.URL, "REVEILLE_EGRESS_ALLOW=127.0.0.1"}
 	for _, name := range []string{"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL_SECRETS_MANAGER"} {
 		variables = append(variables, name+"="+os.Getenv(name))
 	}

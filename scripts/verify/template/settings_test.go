@@ -16,7 +16,7 @@ import (
 )
 
 // local are the settings that only the local host has: on AWS keys are secrets.
-var local = []string{"REVEILLE_ADDR", "REVEILLE_AGENTS", "REVEILLE_DATA", "REVEILLE_HOSTS", "REVEILLE_MAX_REQUESTS", "REVEILLE_SWEEP_INTERVAL", "REVEILLE_WEBHOOK_SECRET"}
+var local = []string{"REVEILLE_ADDR", "REVEILLE_AGENTS", "REVEILLE_DATA", "REVEILLE_EGRESS_PROXY", "REVEILLE_HOSTS", "REVEILLE_MAX_REQUESTS", "REVEILLE_SWEEP_INTERVAL", "REVEILLE_WEBHOOK_SECRET"}
 
 func TestEverySettingIsDeployed(t *testing.T) {
 	of := read(t)
@@ -65,6 +65,7 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 			"REVEILLE_AUTH":                 "!Ref Auth",
 			"REVEILLE_CLIENTS":              "!Ref Clients",
 			"REVEILLE_CONFIG_TABLE":         either["!Ref Config"],
+			"REVEILLE_EGRESS_ALLOW":         "!Ref EgressAllow",
 			"REVEILLE_EVENT_BUS":            "!Ref EventBus",
 			"REVEILLE_ISSUER":               "!Ref Issuer",
 			"REVEILLE_KEYS_URL":             "!Ref KeysUrl",

@@ -10,8 +10,10 @@ import (
 	"iter"
 	"mime"
 	"net/http"
+	"net/url"
 	"time"
 
+	"github.com/reveille-run/reveille/adapters/internal/egress"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/secret"
@@ -21,10 +23,11 @@ import (
 const DefaultIdleTimeout = 60 * time.Second
 
 // Client makes the requests of one adapter. It is safe for concurrent use once its
-// fields are set. Name and Parse are required.
+// fields are set. Name, Base and Parse are required.
 type Client struct {
 	Name  string        // of the adapter; every error begins with it
-	HTTP  *http.Client  // without a Timeout, which would end long turns; nil: [DefaultHTTP]
+	Base  *url.URL      // of the provider; it is checked by the rules for outgoing requests
+	HTTP  *http.Client  // without a Timeout, which would end long turns; nil: one by these rules
 	Idle  time.Duration // bounds every wait for the headers and for the next bytes; 0: [DefaultIdleTimeout]
 	Key   secret.Source // called for each request's key; nil: requests have none
 	Parse Parse         // reads the body of a refusal
@@ -43,26 +46,33 @@ type Post struct {
 	Idle   time.Duration                    // 0: the client's
 }
 
-// DefaultHTTP returns a client that follows no redirects, which could carry a key
-// elsewhere. It has no timeout for the response headers, which [Client.Stream] limits
-// itself: a request may set a longer timeout than a client could.
-func DefaultHTTP() *http.Client {
-	return &http.Client{
-		Transport:     http.DefaultTransport.(*http.Transport).Clone(),
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-}
-
-// New returns c with its defaults filled in.
-func New(c Client) *Client {
-	if c.HTTP == nil {
-		c.HTTP = DefaultHTTP()
+// New returns c with its defaults filled in. The default HTTP client has no timeout for
+// the response headers, which [Client.Stream] limits itself: a request may set a longer
+// timeout than a client could. No client follows redirects, which could carry a key
+// elsewhere, unless it has its own CheckRedirect. If the rules for outgoing requests refuse
+// Base, or cannot be read, the error has the code invalid; they do not apply to a given
+// HTTP client.
+func New(c Client) (*Client, error) {
+	switch {
+	case c.HTTP == nil:
+		rules, err := egress.Read(egress.Options{Local: true})
+		if err == nil {
+			err = rules.Check(c.Base)
+		}
+		if err != nil {
+			return nil, core.Errorf(core.CodeInvalid, "%s: base URL: %w", c.Name, err)
+		}
+		c.HTTP = rules.HTTPClient()
+	case c.HTTP.CheckRedirect == nil:
+		own := *c.HTTP
+		own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		c.HTTP = &own
 	}
 	c.Idle = cmp.Or(c.Idle, DefaultIdleTimeout)
 	if c.Key == nil {
 		c.Key = func(context.Context, secret.String) (secret.String, error) { return secret.String{}, nil }
 	}
-	return &c
+	return &c, nil
 }
 
 // Failed is the stream of an inference whose request cannot be made.
@@ -210,6 +220,9 @@ func (c *Client) check(response *http.Response, body io.Reader, key secret.Strin
 	// cannot be one.
 	if ok && media != "application/json" && media != "text/html" {
 		return nil
+	}
+	if text := egress.Redirect(response); text != "" {
+		return Failure{Kind: model.KindInvalid, Status: response.StatusCode, Message: text}.named(c.Name, key)
 	}
 	text, _ := io.ReadAll(io.LimitReader(body, maxErrorBody)) // what came is enough for a message
 	status := response.StatusCode

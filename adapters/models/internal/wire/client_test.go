@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	neturl "net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -40,8 +41,13 @@ func stream(ctx context.Context, c Client, url string) ([]string, *model.Error) 
 	var out []string
 	var failed *model.Error
 	c.Name, c.Parse = "a", parse
+	c.Base, _ = neturl.Parse(url)
 	post := Post{URL: url, Body: []byte(`{"q":1}`), Header: bearer}
-	for d, err := range New(c).Stream(ctx, post, func() Turn { return &words{} }) {
+	client, err := New(c)
+	if err != nil {
+		return []string{"new " + err.Error()}, nil
+	}
+	for d, err := range client.Stream(ctx, post, func() Turn { return &words{} }) {
 		switch {
 		case errors.As(err, &failed):
 			out = append(out, "error "+err.Error())
@@ -52,6 +58,16 @@ func stream(ctx context.Context, c Client, url string) ([]string, *model.Error) 
 		}
 	}
 	return out, failed
+}
+
+// made is New of what is right.
+func made(t *testing.T, c Client) *Client {
+	t.Helper()
+	client, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
 }
 
 func serve(t *testing.T, handler http.HandlerFunc) string {
@@ -103,7 +119,7 @@ func TestRefusalsAreFailures(t *testing.T) {
 		{"a failure with 200", 200, http.Header{"Content-Type": {"application/json; charset=utf-8"}}, `{"busy"}`, model.Error{Kind: model.KindOverloaded, Message: "a: busy"}},
 		{"no stream", 200, http.Header{"Content-Type": {"application/json"}}, `{}`, model.Error{Kind: model.KindInvalid, Message: "a: responded with application/json where a stream was asked for"}},
 		{"a page", 200, http.Header{"Content-Type": {"text/html"}}, `<html>`, model.Error{Kind: model.KindInvalid, Message: "a: responded with text/html where a stream was asked for"}},
-		{"a redirect is not followed", 307, http.Header{"Location": {"/elsewhere"}}, "", model.Error{Kind: model.KindInvalid, Status: 307, Message: "a: status 307: "}},
+		{"a redirect is not followed", 307, http.Header{"Location": {"/elsewhere"}}, "", model.Error{Kind: model.KindInvalid, Status: 307, Message: "a: status 307: the server redirects to another path of the same host, and redirects are not followed: configure the final address"}},
 		{"a long one", 500, nil, strings.Repeat("é", 100_000), model.Error{Kind: model.KindProvider, Status: 500, Message: "a: status 500: " + strings.Repeat("é", 248) + "..."}},
 		{"in the stream", 200, nil, "event: error\ndata: no " + testKey + "\n\n", model.Error{Kind: model.KindProvider, Message: "a: no ***"}},
 		{"in the stream, by its message", 200, nil, "event: error\ndata: maximum context\n\n", model.Error{Kind: model.KindOverflow, Message: "a: maximum context"}},
@@ -213,7 +229,7 @@ func TestAKeyThatCannotBeHadNowMayBeHadLater(t *testing.T) {
 		errors.New("no such secret"):                           model.KindUnauthorized,
 	} {
 		source := func(context.Context, secret.String) (secret.String, error) { return secret.String{}, err }
-		if _, got := stream(t.Context(), Client{Key: source}, "http://unused"); got == nil || got.Kind != want {
+		if _, got := stream(t.Context(), Client{Key: source}, "https://unused.example"); got == nil || got.Kind != want {
 			t.Errorf("%v is %+v, want %s", err, got, want)
 		}
 	}
@@ -261,7 +277,7 @@ func TestSilenceEndsAStream(t *testing.T) {
 				began := time.Now()
 				var said []string
 				var kind model.ErrorKind
-				c := New(Client{Name: "a", Parse: parse, HTTP: &http.Client{Transport: silent(tt.says)}, Idle: tt.client})
+				c := made(t, Client{Name: "a", Parse: parse, HTTP: &http.Client{Transport: silent(tt.says)}, Idle: tt.client})
 				for d, err := range c.Stream(t.Context(), Post{URL: "http://h", Idle: tt.asked}, func() Turn { return &words{} }) {
 					var e *model.Error
 					if errors.As(err, &e) {
@@ -318,7 +334,7 @@ func TestSilenceBeforeTheHeadersEndsAStream(t *testing.T) {
 					}
 					return secret.New(strings.Repeat("k", keys)), nil
 				}
-				c := New(Client{Name: "a", Parse: parse, Key: slow, HTTP: &http.Client{Transport: &mute{tt.refusals}}, Idle: tt.client})
+				c := made(t, Client{Name: "a", Parse: parse, Key: slow, HTTP: &http.Client{Transport: &mute{tt.refusals}}, Idle: tt.client})
 				var got *model.Error
 				for _, err := range c.Stream(t.Context(), Post{URL: "http://h", Idle: tt.asked}, func() Turn { return &words{} }) {
 					if !errors.As(err, &got) {
@@ -337,8 +353,9 @@ func TestSilenceBeforeTheHeadersEndsAStream(t *testing.T) {
 }
 
 func TestTheDefaultClientLeavesTheHeadersToTheIdleTimeout(t *testing.T) {
-	if timeout := DefaultHTTP().Transport.(*http.Transport).ResponseHeaderTimeout; timeout != 0 {
-		t.Errorf("it waits %v for the headers", timeout)
+	c := made(t, Client{Name: "a", Base: &neturl.URL{Scheme: "https", Host: "models.example"}})
+	if timeout := c.HTTP.Timeout; timeout != 0 {
+		t.Errorf("it waits %v for the whole response", timeout)
 	}
 }
 
@@ -346,7 +363,7 @@ func TestTheCallersContextEndsTheWaitForTheHeaders(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var last error
-	c := New(Client{Name: "a", Parse: parse, HTTP: &http.Client{Transport: &mute{}}})
+	c := made(t, Client{Name: "a", Parse: parse, HTTP: &http.Client{Transport: &mute{}}})
 	for _, err := range c.Stream(ctx, Post{URL: "http://h"}, func() Turn { return &words{} }) {
 		last = err
 	}
@@ -357,7 +374,7 @@ func TestTheCallersContextEndsTheWaitForTheHeaders(t *testing.T) {
 
 func TestTheConsumersTimeIsNoSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := New(Client{Name: "a", Parse: parse, HTTP: &http.Client{Transport: silent("data: a\n\ndata: .\n\n")}})
+		c := made(t, Client{Name: "a", Parse: parse, HTTP: &http.Client{Transport: silent("data: a\n\ndata: .\n\n")}})
 		for _, err := range c.Stream(t.Context(), Post{URL: "http://h"}, func() Turn { return &words{} }) {
 			if err != nil {
 				t.Error(err)
@@ -371,7 +388,7 @@ func TestTheCallersContextIsItsOwn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var last error
-	c := New(Client{Name: "a", Parse: parse, HTTP: &http.Client{Transport: silent("data: a\n\n")}})
+	c := made(t, Client{Name: "a", Parse: parse, HTTP: &http.Client{Transport: silent("data: a\n\n")}})
 	for _, err := range c.Stream(ctx, Post{URL: "http://h"}, func() Turn { return &words{} }) {
 		last = err
 		cancel()
@@ -387,7 +404,8 @@ func TestAConnectionServesTheNextTurn(t *testing.T) {
 		remotes = append(remotes, r.RemoteAddr)
 		_, _ = io.WriteString(w, "data: .\n\n")
 	})
-	client := DefaultHTTP()
+	base, _ := neturl.Parse(url)
+	client := made(t, Client{Name: "a", Base: base}).HTTP
 	for range 2 {
 		stream(t.Context(), Client{HTTP: client}, url)
 	}

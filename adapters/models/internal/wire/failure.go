@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reveille-run/reveille/adapters/internal/egress"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/secret"
 )
@@ -154,6 +155,9 @@ func unreachable(err error) Failure {
 			kind = model.KindTimeout
 		}
 		err = u.Err
+	}
+	if errors.Is(err, egress.ErrRefused) { // another attempt would be refused, too
+		return Failure{Kind: model.KindInvalid, Message: err.Error()}
 	}
 	return Failure{Kind: kind, Message: "no response: " + err.Error()}
 }

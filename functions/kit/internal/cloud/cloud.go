@@ -42,6 +42,9 @@ func Open() (*Function, error) {
 	if s.Agents != "" {
 		return nil, fmt.Errorf("environment variable REVEILLE_AGENTS is set, which only the local host reads: on AWS embed the files and add them in app.Parts, see functions/guides/agents-in-yaml.md")
 	}
+	if s.Proxy {
+		return nil, fmt.Errorf("environment variable REVEILLE_EGRESS_PROXY is on, which only the local host allows: functions on AWS use no proxy, unset it")
+	}
 	if s.Table == "" || s.Config == "" || s.QueueURL == "" {
 		return nil, fmt.Errorf("environment variables REVEILLE_TABLE, REVEILLE_CONFIG_TABLE and REVEILLE_QUEUE_URL are required")
 	}

@@ -21,6 +21,7 @@ func TestOpenNamesWhatTheEnvironmentLacks(t *testing.T) {
 		{"a queue", "REVEILLE_QUEUE_URL", "", "environment variables REVEILLE_TABLE, REVEILLE_CONFIG_TABLE and REVEILLE_QUEUE_URL are required"},
 		{"a queue's URL", "REVEILLE_QUEUE_URL", "q", `environment variable REVEILLE_QUEUE_URL is "q", allowed: an http or https URL without user, query and fragment; meaning: the address of the SQS queue of wake-ups`},
 		{"agents of files", "REVEILLE_AGENTS", "agents", "environment variable REVEILLE_AGENTS is set, which only the local host reads: on AWS embed the files and add them in app.Parts, see functions/guides/agents-in-yaml.md"},
+		{"a proxy", "REVEILLE_EGRESS_PROXY", "on", "environment variable REVEILLE_EGRESS_PROXY is on, which only the local host allows: functions on AWS use no proxy, unset it"},
 		{"a region", "AWS_REGION", "", "DynamoDB client: environment variable AWS_REGION is not set"},
 		{"a bucket's endpoint", "AWS_ENDPOINT_URL_S3", "localhost:9000", "S3 client: environment variable AWS_ENDPOINT_URL_S3 is not an http or https URL"},
 		{"an endpoint's URL", "AWS_ENDPOINT_URL_SQS", "localhost:9324", "SQS client: environment variable AWS_ENDPOINT_URL_SQS is not an http or https URL"},

@@ -48,7 +48,15 @@ func authenticate(s settings.Settings, e *env.Env, t http.RoundTripper) (func(*h
 	case lambda:
 		return caller.Contexts{Tenant: i.Tenant, TenantClaim: i.TenantClaim, User: i.UserClaim}.Authenticate, nil
 	case jwt:
-		return bearer.New(bearer.Options{Env: e, Tokens: tokens, KeysURL: i.KeysURL, Transport: t}), nil
+		verified, err := bearer.New(bearer.Options{Env: e, Tokens: tokens, KeysURL: i.KeysURL, Transport: t})
+		if err != nil {
+			name := "REVEILLE_ISSUER"
+			if i.KeysURL != "" {
+				name = "REVEILLE_KEYS_URL"
+			}
+			return nil, fmt.Errorf("environment variable %s: %w", name, err)
+		}
+		return verified, nil
 	}
 	return httpapi.Anonymous(s.EverybodysTenant()), nil
 }
