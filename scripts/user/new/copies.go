@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -34,6 +35,9 @@ func (p *project) copyFiles() error {
 		return nil
 	}
 	for _, c := range copies {
+		if _, err := os.Stat(filepath.Join(p.source, filepath.FromSlash(c.from))); p.earlier && errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		err := fs.WalkDir(os.DirFS(p.source), c.from, func(name string, e fs.DirEntry, err error) error {
 			if err != nil || e.IsDir() || path.Ext(name) == ".md" {
 				return err

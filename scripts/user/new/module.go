@@ -40,6 +40,11 @@ func (p *project) beginModule() error {
 	if _, err := p.goes("mod", "init", "--", p.module); err != nil {
 		return fmt.Errorf("module path %q: %w", p.module, err)
 	}
+	return p.require()
+}
+
+// require writes the requirement of this module, with the commands that a Makefile uses.
+func (p *project) require() error {
 	arguments := []string{"mod", "edit", "-require=" + reveille + "@" + p.version}
 	needed := tools
 	if starters[p.starter].deployed {
@@ -54,6 +59,8 @@ func (p *project) beginModule() error {
 			return err
 		}
 		arguments = append(arguments, "-replace="+reveille+"="+replacement)
+	} else {
+		arguments = append(arguments, "-dropreplace="+reveille)
 	}
 	_, err := p.goes(arguments...)
 	return err
@@ -100,15 +107,10 @@ var goLine = regexp.MustCompile(`(?m)^go\s+(\S+)`)
 func (p *project) findSource() error {
 	p.source = p.replace
 	if p.source == "" {
-		out, err := p.goes("mod", "download", "-json", reveille+"@"+p.version)
-		if err != nil {
+		var err error
+		if p.source, err = p.download(p.version); err != nil {
 			return err
 		}
-		var fetched struct{ Dir string }
-		if err := json.Unmarshal(out, &fetched); err != nil {
-			return fmt.Errorf("go mod download: %w", err)
-		}
-		p.source = fetched.Dir
 	}
 	text, err := os.ReadFile(filepath.Join(p.source, "go.mod"))
 	if err != nil {
@@ -130,6 +132,19 @@ func (p *project) findSource() error {
 		return err
 	}
 	return p.write("go.sum", append(fetched, sums...))
+}
+
+// download returns the folder of a version of this module in the cache of modules.
+func (p *project) download(version string) (string, error) {
+	out, err := p.goes("mod", "download", "-json", reveille+"@"+version)
+	if err != nil {
+		return "", err
+	}
+	var fetched struct{ Dir string }
+	if err := json.Unmarshal(out, &fetched); err != nil {
+		return "", fmt.Errorf("go mod download: %w", err)
+	}
+	return fetched.Dir, nil
 }
 
 // completeModule adds to go.mod and go.sum the requirements of all packages, tests and tools,

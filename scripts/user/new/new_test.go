@@ -73,7 +73,7 @@ func TestAProjectHasWhatItNeeds(t *testing.T) {
 		".github/workflows/deploy.yml", ".github/workflows/test.yml", ".gitignore", "Makefile", "README.md",
 		"app/app.go", "app/app_test.go", "app/environment", "app/models/models.go", "app/tools.go", "app/triggers.json", "app/web/web.go", "dev/main.go",
 		"functions/api/main.go", "functions/step/main.go", "functions/stream/main.go", "functions/sweep/main.go", "functions/trigger/main.go",
-		"go.mod", "go.sum", "infra/own.yaml", "template.yaml",
+		"go.mod", "go.sum", "infra/own.yaml", "reveille.json", "template.yaml",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("files of the project (-want +got):\n%s", diff)
@@ -85,7 +85,7 @@ func TestAProjectHasWhatItNeeds(t *testing.T) {
 func TestTheStarterYAMLHasOneGoFile(t *testing.T) {
 	folder := makeProject(t, "-starter", "yaml")
 	want := []string{
-		".github/workflows/test.yml", ".gitignore", "Makefile", "README.md", "agents/guide.yaml", "go.mod", "go.sum", "main.go", "main_test.go",
+		".github/workflows/test.yml", ".gitignore", "Makefile", "README.md", "agents/guide.yaml", "go.mod", "go.sum", "main.go", "main_test.go", "reveille.json",
 	}
 	if diff := cmp.Diff(want, names(t, folder)); diff != "" {
 		t.Errorf("files of the project (-want +got):\n%s", diff)

@@ -23,8 +23,11 @@ type project struct {
 	replace string // a copy of this module; empty: version is fetched
 	version string // of this module
 
-	stage  string // temporary folder
-	source string // the folder of the module that it requires
+	stage     string // temporary folder
+	source    string // the folder of the module that it requires
+	templates fs.FS  // has the folder starters
+	copied    string // the commit of the copy; empty: that of replace
+	earlier   bool   // source is of an earlier version, which may lack files
 }
 
 // create creates the project next to its folder, and moves it when it is complete.
@@ -46,7 +49,7 @@ func (p *project) create() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(p.stage)) }()
-	steps := []func() error{p.beginModule, p.findSource, p.copyFiles, p.renderStarters, p.completeModule}
+	steps := []func() error{p.beginModule, p.findSource, p.copyFiles, p.renderStarters, p.record, p.completeModule}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return err

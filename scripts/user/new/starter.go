@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -49,7 +50,7 @@ type values struct {
 func (p *project) renderStarters() error {
 	v := values{Module: p.module, Name: p.name(), Reveille: reveille, Chat: p.starter == "chat", Replaced: p.replace != "", Environments: environments}
 	if v.Replaced {
-		v.Commit = p.commit()
+		v.Commit = cmp.Or(p.copied, p.commit())
 	}
 	of := starters[p.starter]
 	if of.deployed {
@@ -61,11 +62,11 @@ func (p *project) renderStarters() error {
 	}
 	for _, folder := range of.folders {
 		from := "starters/" + folder
-		err := fs.WalkDir(files, from, func(name string, e fs.DirEntry, err error) error {
+		err := fs.WalkDir(p.templates, from, func(name string, e fs.DirEntry, err error) error {
 			if err != nil || e.IsDir() {
 				return err
 			}
-			text, err := render(name, v)
+			text, err := render(p.templates, name, v)
 			if err != nil {
 				return err
 			}
@@ -79,8 +80,8 @@ func (p *project) renderStarters() error {
 }
 
 // render executes the template of a file.
-func render(name string, v values) ([]byte, error) {
-	text, err := files.ReadFile(name)
+func render(starters fs.FS, name string, v values) ([]byte, error) {
+	text, err := fs.ReadFile(starters, name)
 	if err != nil {
 		return nil, err
 	}
