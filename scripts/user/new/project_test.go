@@ -132,7 +132,7 @@ func TestAProjectPassesItsTestsAndChats(t *testing.T) {
 	folder := makeProject(t)
 	makes(t, folder, "test")
 	makes(t, folder, "build-TriggerFunction", "build-SweepFunction")
-	for _, name := range []string{"TriggerFunction/bootstrap", "TriggerFunction/triggers.json", "SweepFunction/bootstrap"} {
+	for _, name := range []string{"TriggerFunction/bootstrap", "TriggerFunction/triggers.json", "TriggerFunction/environment", "SweepFunction/bootstrap"} {
 		if info, err := os.Stat(filepath.Join(folder, ".reveille", "functions", name)); err != nil || info.Size() == 0 {
 			t.Errorf("make build: %s: %v", name, err)
 		}
