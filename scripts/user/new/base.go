@@ -121,14 +121,15 @@ func (p *project) base(work string, old existing) map[string][]byte {
 	return best
 }
 
-// sources are folders that may have the version from which the project was made.
+// sources are folders that may have the version from which the project was made. Without a
+// record that is never the new version itself: then go.mod or the folder was updated before.
 func (p *project) sources(work string, old existing) (folders []string) {
-	if old.made.Version != "" {
+	if old.made.Version != "" && (old.recorded || old.made.Version != p.version) {
 		if folder, err := p.download(old.made.Version); err == nil {
 			folders = append(folders, folder)
 		}
 	}
-	if old.replaced == "" || checkCopy(old.replaced) != nil {
+	if old.replaced == "" || checkCopy(old.replaced) != nil || !old.recorded && sameFolder(old.replaced, p.source) {
 		return folders
 	}
 	folders = append(folders, old.replaced)
@@ -140,4 +141,10 @@ func (p *project) sources(work string, old existing) (folders []string) {
 		}
 	}
 	return folders
+}
+
+func sameFolder(a, b string) bool {
+	one, err := os.Stat(a)
+	other, err2 := os.Stat(b)
+	return err == nil && err2 == nil && os.SameFile(one, other)
 }

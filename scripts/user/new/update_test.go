@@ -171,3 +171,31 @@ func TestAnUpdateNeedsAProject(t *testing.T) {
 		t.Errorf("-n without -update: %v", err)
 	}
 }
+
+// Where there is no record, the new version cannot be the base: nothing would seem to have
+// changed.
+func TestTheNewVersionIsNoBaseWithoutARecord(t *testing.T) {
+	other := t.TempDir()
+	put(t, other, map[string]string{"go.mod": "module " + reveille + "\n"})
+	tests := []struct {
+		name string
+		old  existing
+		want []string
+	}{
+		{"the same folder", existing{replaced: root(t)}, nil},
+		{"the same folder by another path", existing{replaced: filepath.Join(root(t), "infra", "..")}, nil},
+		{"another folder", existing{replaced: other}, []string{other}},
+		{"a record", existing{replaced: root(t), recorded: true}, []string{root(t)}},
+		{"the same version", existing{made: record{Version: "v0.2.0"}}, nil},
+		{"a folder that is gone", existing{replaced: filepath.Join(other, "gone"), recorded: true}, nil},
+		{"another module", existing{replaced: t.TempDir(), recorded: true}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := &project{source: root(t), version: "v0.2.0", stage: t.TempDir()}
+			if diff := cmp.Diff(tt.want, p.sources(t.TempDir(), tt.old)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
