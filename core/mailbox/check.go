@@ -1,6 +1,7 @@
 package mailbox
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"unicode/utf8"
@@ -89,7 +90,12 @@ func checkMessages(messages []core.Message) error {
 	if len(messages) == 0 {
 		return core.Errorf(core.CodeInvalid, "messages are empty, at least one is required")
 	}
+	total := 0
 	for i, m := range messages {
+		size := messageSize(m)
+		if total += size; size > maxMessage {
+			return fmt.Errorf("messages[%d] has %d bytes: %w", i, size, errMessageTooLarge)
+		}
 		if m.Role != core.RoleUser {
 			return core.Errorf(core.CodeInvalid, "messages[%d]: role %q, only user messages can be submitted", i, core.Excerpt(string(m.Role)))
 		}
@@ -102,7 +108,19 @@ func checkMessages(messages []core.Message) error {
 			}
 		}
 	}
+	if total > maxInput {
+		return fmt.Errorf("messages have %d bytes: %w", total, errInputTooLarge)
+	}
 	return nil
+}
+
+// messageSize returns the bytes of a message's texts and files, with data in base64 as in
+// its record.
+func messageSize(m core.Message) (size int) {
+	for _, b := range m.Content {
+		size += len(b.Text) + base64.StdEncoding.EncodedLen(len(b.Data)) + len(b.URL) + len(b.MediaType) + len(b.Filename)
+	}
+	return size
 }
 
 // checkContent wants a text or a file, and nothing that only a model says.

@@ -29,6 +29,7 @@ func TestSubmissionsAreChecked(t *testing.T) {
 	content := func(blocks ...core.Block) mailbox.Submission {
 		return with(func(s *mailbox.Submission) { s.Messages[0].Content = blocks })
 	}
+	long := func(n int) string { return strings.Repeat("x", n) }
 	tests := []struct {
 		name string
 		s    mailbox.Submission
@@ -55,6 +56,16 @@ func TestSubmissionsAreChecked(t *testing.T) {
 		{"a larger request", with(func(s *mailbox.Submission) {
 			s.Opening.Request = json.RawMessage(`"` + strings.Repeat("x", 16383) + `"`)
 		}), "request is larger than 16384 bytes: it has 16385"},
+		{"the largest message", content(core.Block{Type: core.BlockText, Text: long(1048576)}), ""},
+		{"a larger message", content(core.Block{Type: core.BlockText, Text: long(1048577)}), "messages[0] has 1048577 bytes: a message may have 1048576 bytes of text and files, in base64: send large files by URL"},
+		{"the largest file", content(core.Block{Type: core.BlockFile, MediaType: "text/plain", Data: []byte(long(786423)), Filename: "ab"}), ""},
+		{"a larger file", content(core.Block{Type: core.BlockFile, MediaType: "text/plain", Data: []byte(long(786423)), Filename: "abc"}), "messages[0] has 1048577 bytes: a message may have 1048576 bytes of text and files, in base64: send large files by URL"},
+		{"the largest input", with(func(s *mailbox.Submission) {
+			s.Messages = []core.Message{core.UserMessage(long(524288)), core.UserMessage(long(524288))}
+		}), ""},
+		{"a larger input", with(func(s *mailbox.Submission) {
+			s.Messages = []core.Message{core.UserMessage(long(524288)), core.UserMessage(long(524289))}
+		}), "messages have 1048577 bytes: all messages of an input may have 1048576 bytes together: send fewer, or large files by URL"},
 		{"a request that is not JSON", with(func(s *mailbox.Submission) { s.Opening.Request = json.RawMessage(`{`) }), "request is not JSON"},
 		{"a request that is not UTF-8", with(func(s *mailbox.Submission) { s.Opening.Request = json.RawMessage("\"\xff\"") }), "request is not JSON"},
 		{"an empty request", with(func(s *mailbox.Submission) { s.Opening.Request = json.RawMessage{} }), "request is not JSON"},
@@ -83,6 +94,14 @@ func TestSubmissionsAreChecked(t *testing.T) {
 	}
 	if err := with(func(s *mailbox.Submission) { s.Opening.Request = make([]byte, 16385) }).Check(); !errors.Is(err, mailbox.ErrRequestTooLarge) || core.CodeOf(err) != core.CodeTooLarge {
 		t.Errorf("a larger request: %v, want %v", err, mailbox.ErrRequestTooLarge)
+	}
+	for size, want := range map[int]error{1048577: mailbox.ErrMessageTooLarge, 524289: mailbox.ErrInputTooLarge} {
+		two := with(func(s *mailbox.Submission) {
+			s.Messages = []core.Message{core.UserMessage(long(size)), core.UserMessage(long(size))}
+		})
+		if err := two.Check(); !errors.Is(err, want) || core.CodeOf(err) != core.CodeTooLarge {
+			t.Errorf("two messages of %d bytes: %v, want %v", size, err, want)
+		}
 	}
 }
 

@@ -5,6 +5,8 @@ var (
 	CheckAbout         = checkAbout
 	ErrGoneOn          = errGoneOn
 	ErrRequestTooLarge = errRequestTooLarge
+	ErrMessageTooLarge = errMessageTooLarge
+	ErrInputTooLarge   = errInputTooLarge
 )
 
 // ErrUnderWay is what tests compare with.

@@ -36,12 +36,26 @@ const maxRequest = 16 << 10
 // bytes.
 var errRequestTooLarge = core.Errorf(core.CodeTooLarge, "request is larger than %d bytes", maxRequest)
 
+const (
+	maxMessage = 1 << 20 // bytes of a message, as messageSize counts them
+	maxInput   = 1 << 20 // of all messages of a submission
+)
+
+var (
+	// errMessageTooLarge is returned for a message of more than maxMessage bytes.
+	errMessageTooLarge = core.Errorf(core.CodeTooLarge, "a message may have %d bytes of text and files, in base64: send large files by URL", maxMessage)
+	// errInputTooLarge is returned for messages of more than maxInput bytes together.
+	errInputTooLarge = core.Errorf(core.CodeTooLarge, "all messages of an input may have %d bytes together: send fewer, or large files by URL", maxInput)
+)
+
 // Submission is new input for a thread: its messages, its owner, and its mode. Its Opening
 // describes the run that the input opens.
 type Submission struct {
-	Thread   core.ThreadKey
-	User     string         // on whose behalf; sets or must match the thread's owner
-	Messages []core.Message // role user; at least one. Empty ids are filled in
+	Thread core.ThreadKey
+	User   string // on whose behalf; sets or must match the thread's owner
+	// Messages have role user. There is at least one, and they have at most 1,048,576 bytes
+	// together, with files in base64. Empty ids are filled in.
+	Messages []core.Message
 	// Origin tells a user's input from the deployment's own. Internal input is also queued
 	// after a run that waits, and does not change the tickets of that run.
 	Origin core.Origin

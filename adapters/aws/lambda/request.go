@@ -1,12 +1,11 @@
 package lambda
 
 import (
-	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -23,7 +22,7 @@ type httpEvent struct {
 
 	Version         string            `json:"version"`
 	Headers         map[string]string `json:"headers"`
-	Body            string            `json:"body"`
+	Body            jsonText          `json:"body"`
 	IsBase64Encoded bool              `json:"isBase64Encoded"`
 	RequestContext  struct {
 		DomainName string          `json:"domainName"`
@@ -92,21 +91,20 @@ func (e *httpEvent) method() string {
 }
 
 // request builds the request that a handler of net/http would get. An error has code
-// [core.CodeInvalid].
+// [core.CodeInvalid]. The body is decoded while the handler reads it: base64 with a wrong
+// character is an error of that read.
 func (e *httpEvent) request(ctx context.Context) (*http.Request, error) {
-	body := []byte(e.Body)
-	if e.IsBase64Encoded {
-		var err error
-		if body, err = base64.StdEncoding.DecodeString(e.Body); err != nil {
-			return nil, core.Errorf(core.CodeInvalid, "request body: %w", err)
-		}
+	body, size, err := e.Body.body(e.IsBase64Encoded)
+	if err != nil {
+		return nil, err
 	}
-	r, err := http.NewRequestWithContext(ctx, e.method(), "/", bytes.NewReader(body))
+	e.Body = nil // only the reader of the body keeps the event
+	r, err := http.NewRequestWithContext(ctx, e.method(), "/", http.NoBody)
 	if err != nil {
 		return nil, core.Errorf(core.CodeInvalid, "request: %w", err)
 	}
-	if len(body) == 0 {
-		r.Body = http.NoBody
+	if size > 0 {
+		r.Body, r.ContentLength = io.NopCloser(body), int64(size)
 	}
 	r.URL = e.url()
 	r.RequestURI = r.URL.RequestURI()

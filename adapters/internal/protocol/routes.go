@@ -42,8 +42,12 @@ func (v Server) Handle(route Route) http.HandlerFunc {
 	}
 }
 
-// Body reads the body of a request; package httpapi bounds its size.
+// Body reads the body of a request; package httpapi bounds its size. The body is empty
+// afterwards, so that its memory is free as soon as the caller has decoded it.
 func Body(r *http.Request) ([]byte, error) {
+	if t, ok := r.Body.(interface{ Take() ([]byte, error) }); ok {
+		return t.Take()
+	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, core.Errorf(core.CodeInvalid, "read body: %w", err)

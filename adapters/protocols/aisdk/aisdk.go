@@ -4,7 +4,9 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/reveille-run/reveille/adapters/internal/newest"
 	"github.com/reveille-run/reveille/adapters/internal/protocol"
+	"github.com/reveille-run/reveille/core"
 )
 
 // Options configures [New]. Every field may be zero.
@@ -29,7 +31,7 @@ func New(host protocol.Host, o *Options) http.Handler {
 		o = &Options{}
 	}
 	h := &handler{protocol.NewServer(host, protocol.Options(*o))}
-	return h.Routes(map[string]protocol.Route{
+	return protocol.Repeats(h.Routes(map[string]protocol.Route{
 		"POST /v1/ai-sdk/chat":                       h.chat,
 		"POST /v1/ai-sdk/threads/{thread}/runs":      h.chat,
 		"POST /v1/ai-sdk/agents/{agent}/runs":        h.chat,
@@ -38,5 +40,5 @@ func New(host protocol.Host, o *Options) http.Handler {
 		"GET /v1/ai-sdk/threads/{thread}/messages":   h.messages,
 		"POST /v1/ai-sdk/threads/{thread}/cancel":    h.Cancel(cancelledBody),
 		"POST /v1/ai-sdk/threads/{thread}/interrupt": h.Interrupt(interruptedBody),
-	})
+	}), newest.List{Name: "messages", Known: []string{string(core.RoleAssistant)}})
 }

@@ -14,6 +14,7 @@ import (
 // chat takes what useChat sends: the history, which is not believed, and at its end
 // either a new message of the person or an assistant message whose parts decide.
 func (h *handler) chat(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	skipped := protocol.Skipped(r)
 	body, err := protocol.Body(r)
 	if err != nil {
 		return err
@@ -22,6 +23,7 @@ func (h *handler) chat(w http.ResponseWriter, r *http.Request, id core.Identity)
 	if err != nil {
 		return err
 	}
+	req.skipped = skipped
 	if err := req.check(); err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ type request struct {
 	MessageID string      `json:"messageId"`
 	Messages  []uiMessage `json:"messages"`
 
+	skipped  int             // messages before the first one that were not read
 	approval lasting         // of the body: for each answer of the request without its own value
 	extra    json.RawMessage // the other fields, as an object; nil: there are no others
 }
@@ -163,7 +164,7 @@ func (r request) input() ([]core.Message, error) {
 	}
 	var input []core.Message
 	for i, m := range r.Messages[first:] {
-		converted, err := m.user(fmt.Sprintf("messages[%d]", first+i))
+		converted, err := m.user(fmt.Sprintf("messages[%d]", r.skipped+first+i))
 		if err != nil {
 			return nil, err
 		}

@@ -48,6 +48,9 @@ func (r request) mayWait() bool {
 			return true
 		}
 	}
+	if r.skipped > 0 { // one of those messages may show it
+		return true
+	}
 	alone := true
 	for _, m := range r.Messages {
 		alone = alone && m.Role != string(core.RoleAssistant)

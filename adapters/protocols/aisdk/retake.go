@@ -33,7 +33,7 @@ func (h *handler) submissions(r *http.Request, id core.Identity, req request) (a
 	s.Thread.Thread = first(r.PathValue("thread"), req.ID)
 	named := []string{req.MessageID, last.ID}
 	if req.Trigger != triggerRegenerate {
-		message, err := last.user(fmt.Sprintf("messages[%d]", len(req.Messages)-1))
+		message, err := last.user(fmt.Sprintf("messages[%d]", req.skipped+len(req.Messages)-1))
 		if err != nil {
 			return nil, err
 		}

@@ -11,11 +11,16 @@ import (
 // the OpenAPI document is made too.
 var bodies = strict.Options{Name: "body", MaxDepth: maxDepth, NoNull: true, Required: true, WholeFloats: true}
 
-// decode reads the body of a request, unless its client has left.
+// decode reads the body of a request, unless its client has left. The request does not keep
+// the body afterwards.
 func decode(r *http.Request, into any) error {
 	o := bodies
 	o.Stop = r.Context().Err
-	return o.Decode(bodyOf(r), into)
+	err := o.Decode(bodyOf(r), into)
+	if read, ok := r.Body.(*whole); ok {
+		read.drop()
+	}
+	return err
 }
 
 // decodeOptional is decode for a request that may have no body.

@@ -81,9 +81,15 @@ type capabilities struct {
 	Providers []string    `json:"providers"`
 	Protocols []string    `json:"protocols"` // native, and the path of each mounted protocol
 	// MaxRequests is the number of requests that run concurrently; absent: no limit.
-	MaxRequests int `json:"max_requests,omitempty"`
+	MaxRequests int              `json:"max_requests,omitempty"`
+	Limits      capabilityLimits `json:"limits"`
 	// Answers are the models that agents may call; absent if the deployment hides them.
 	Answers []pricedModel `json:"answers,omitempty"`
+}
+
+// capabilityLimits are limits of requests.
+type capabilityLimits struct {
+	MaxBody int `json:"max_body"` // the most bytes of a request's body
 }
 
 type namedTool struct {
@@ -152,7 +158,7 @@ func (a *api) getCapabilities(w http.ResponseWriter, r *http.Request, _ core.Ide
 	got := a.Host.Capabilities()
 	c := capabilities{
 		Agents: some(got.Agents), Default: got.Default, Tools: []namedTool{}, Plugins: some(got.Plugins), Models: some(got.Models), Providers: some(got.Providers),
-		Protocols: []string{"native"}, MaxRequests: a.options.MaxRequests,
+		Protocols: []string{"native"}, MaxRequests: a.options.MaxRequests, Limits: capabilityLimits{MaxBody: a.maxBody()},
 	}
 	for _, t := range got.Tools {
 		c.Tools = append(c.Tools, namedOf(t))

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/reveille-run/reveille/adapters/internal/protocol"
@@ -36,6 +37,11 @@ type Options struct {
 	// MaxRequests is the transport's limit of concurrent requests, for clients to read; 0:
 	// no limit. The transport enforces it.
 	MaxRequests int
+	// MaxBody is the most bytes of a request's body; 0: 4,194,304. A larger body is refused
+	// with 413 and the code too_large. Of a protocol whose clients repeat the conversation in
+	// each request, it is the size without the older messages, which are skipped; such a
+	// body has at most 67,108,864 bytes, or MaxBody if that is more.
+	MaxBody int
 	// ShowModels shows callers which models of which providers respond, with their prices.
 	ShowModels bool
 	// ShowRequests shows the requests to models, with system prompts and tools, to the owners
@@ -49,6 +55,8 @@ type api struct {
 	mux       http.Handler
 	readiness readiness
 	readers   readers
+	repeating *http.ServeMux // mounts whose clients repeat the conversation; nil: there are none
+	arriving  atomic.Int64   // bytes of large bodies that are held
 }
 
 // New returns the handler of all routes over a host, the Host of a reveille.Runtime,
@@ -61,7 +69,7 @@ func New(host protocol.Host, o *Options) http.Handler {
 	}
 	a := &api{
 		Server:  protocol.NewServer(host, protocol.Options{Buffered: o.Buffered, StreamURL: o.StreamURL, Log: o.Log}),
-		options: *o, readers: make(readers, mostReading),
+		options: *o, readers: make(readers, mostReading), repeating: repeating(o.Mounts),
 	}
 	if o.Authenticate == nil {
 		a.options.Authenticate = nobody

@@ -2,21 +2,25 @@ package httpapi
 
 import (
 	"bytes"
-	"errors"
-	"io"
+	"cmp"
 	"mime"
 	"net/http"
-	"os"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/reveille-run/reveille/adapters/internal/newest"
 	"github.com/reveille-run/reveille/adapters/internal/protocol"
 	"github.com/reveille-run/reveille/core"
 )
 
 const (
-	maxBody  = 1 << 20 // bytes
-	maxDepth = 64
+	defaultMaxBody = 4 << 20 // bytes
+	maxDepth       = 64
+	// maxRead is the most bytes that are read of a body whose older messages are skipped.
+	maxRead = 64 << 20
+	// recent is how many bytes of messages that could be skipped are kept, the newest ones.
+	// A body that is not larger is not searched for them.
+	recent = 256 << 10
 )
 
 // errMediaType becomes a 415, as [protocol.ErrForm] does: no code of the table has it.
@@ -30,39 +34,94 @@ var errSlowBody = core.Errorf(core.CodeInvalid, "the body of the request did not
 // hold for mounted handlers, too. It reads all of it before any decoder does: a body that
 // is refused for its size, its bytes or its depth costs no parsing, and a deep body no
 // stack.
-func limit(w http.ResponseWriter, r *http.Request) error {
+//
+// done ends the claim of the body on the memory for bodies.
+func (a *api) limit(r *http.Request) (done func(), err error) {
 	if protocol.Form(r) {
-		return protocol.ErrForm
+		return func() {}, protocol.ErrForm
 	}
 	if r.Body == nil || r.Body == http.NoBody {
-		return nil
+		return func() {}, nil
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return errSlowBody
-	}
+	in := &arriving{body: r.Body, length: r.ContentLength, most: a.maxBody(), all: &a.arriving}
+	in.list, in.repeats = a.repeated(r)
+	text, skipped, err := in.read()
 	if err != nil {
-		return core.Errorf(core.CodeInvalid, "read body: %w", err)
+		in.done()
+		return func() {}, err
 	}
-	r.Body = &whole{Reader: bytes.NewReader(body), text: body, left: r.Context().Err}
-	if len(body) == 0 {
-		return nil
+	r.Body = &whole{Reader: bytes.NewReader(text), text: text, skipped: skipped, left: r.Context().Err}
+	if len(text) == 0 {
+		return in.done, nil
 	}
-	if !isJSON(r.Header.Get("Content-Type")) {
+	return in.done, in.check(r.Header.Get("Content-Type"), text)
+}
+
+// maxBody returns the most bytes of a body.
+func (a *api) maxBody() int { return cmp.Or(a.options.MaxBody, defaultMaxBody) }
+
+// check refuses a body for its type, its bytes or its depth.
+func (in *arriving) check(contentType string, text []byte) error {
+	if !isJSON(contentType) {
 		return errMediaType
 	}
-	if !utf8.Valid(body) {
-		return core.Errorf(core.CodeInvalid, "body is not UTF-8 at byte %d", invalidAt(body))
+	if in.checked { // while it was read
+		return nil
 	}
-	return bodies.CheckDepth(body)
+	if !utf8.Valid(text) {
+		return core.Errorf(core.CodeInvalid, "body is not UTF-8 at byte %d", invalidAt(text))
+	}
+	return bodies.CheckDepth(text)
+}
+
+// repeated returns the list of messages in the requests of the mount that a request is for,
+// if its clients repeat the conversation.
+func (a *api) repeated(r *http.Request) (newest.List, bool) {
+	if a.repeating == nil {
+		return newest.List{}, false
+	}
+	mount, _ := a.repeating.Handler(r)
+	return protocol.Repeated(mount)
+}
+
+// repeating returns a mux of the mounts whose clients repeat the conversation; nil: there
+// are none.
+func repeating(mounts map[string]http.Handler) (mux *http.ServeMux) {
+	for pattern, handler := range mounts {
+		if _, ok := protocol.Repeated(handler); ok {
+			if mux == nil {
+				mux = http.NewServeMux()
+			}
+			mux.Handle(pattern, handler)
+		}
+	}
+	return mux
 }
 
 // whole is a body that was read within the limits.
 type whole struct {
 	*bytes.Reader
-	text []byte
-	left func() error // not nil: its client is gone
+	text    []byte
+	skipped int          // messages that were before the others
+	left    func() error // not nil: its client is gone
 }
+
+// Skipped is for [protocol.Skipped].
+func (b *whole) Skipped() int { return b.skipped }
+
+// Take is for [protocol.Body]. The request does not keep the body afterwards: it may take
+// long to respond to.
+func (b *whole) Take() ([]byte, error) {
+	if err := b.left(); err != nil {
+		return nil, core.Errorf(core.CodeInvalid, "read body: %w", err)
+	}
+	text := b.text
+	b.drop()
+	return text, nil
+}
+
+// drop forgets the body.
+func (b *whole) drop() { b.text, b.Reader = nil, bytes.NewReader(nil) }
 
 // Read implements io.Reader. As soon as the client is gone, it returns no more data to
 // the decoder of a mounted handler.

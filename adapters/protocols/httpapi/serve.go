@@ -52,7 +52,13 @@ func (a *api) serve(w *response, r *http.Request) error {
 	if at := r.URL.EscapedPath(); path.Clean(at) != at && path.Clean(at)+"/" != at {
 		return noRoute(r) // ServeMux would redirect
 	}
-	switch err := limit(w, r); {
+	done, err := a.limit(r)
+	defer done()
+	w.prepared = done
+	switch {
+	case err == errArriving:
+		refuseArriving(w)
+		return nil
 	case err == errMediaType, err == protocol.ErrForm:
 		protocol.JSON(w, http.StatusUnsupportedMediaType, protocol.Public(err))
 		return nil
@@ -73,7 +79,7 @@ func (a *api) serve(w *response, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		w.prepared = leave
+		w.prepared = func() { leave(); done() }
 		defer leave()
 	}
 	a.mux.ServeHTTP(w, r)

@@ -160,8 +160,8 @@ func TestBodiesAreLimited(t *testing.T) {
 		status                  int
 		want                    string
 	}{
-		{"1 MB", body(1048576), "application/json", 202, `{"status":"queued","thread_id":"t1",` + ids + `}`},
-		{"1 MB and a byte", body(1048577), "application/json", 413, `{"error":"request body is larger than 1048576 bytes","code":"too_large"}`},
+		{"4 MB", strings.Repeat(" ", 4194304-99) + body(99), "application/json", 202, `{"status":"queued","thread_id":"t1",` + ids + `}`},
+		{"4 MB and a byte", strings.Repeat(" ", 4194305-99) + body(99), "application/json", 413, `{"error":"request body is larger than 4194304 bytes: send large files by URL, and only the newest messages","code":"too_large"}`},
 		{"64 deep", deep(64), "application/json", 400, `{"error":"body is a list, want an object","code":"invalid"}`},
 		{"65 deep", deep(65), "application/json", 400, `{"error":"body is nested more than 64 deep at byte 65","code":"invalid"}`},
 		{"brackets in text", `{"messages":[{"role":"user","content":"\"` + strings.Repeat("[", 99) + `"}]}`, "application/json", 202, `{"status":"queued","thread_id":"t1",` + ids + `}`},
@@ -199,7 +199,7 @@ func TestMountsAreBehindIdentityAndLimits(t *testing.T) {
 		t.Errorf("status %d, mount read %s", rec.Code, got)
 	}
 	got = ""
-	check(t, do(h, "POST", "/v1/mounted/x", body(1048577)), 413, `{"error":"request body is larger than 1048576 bytes","code":"too_large"}`)
+	check(t, do(h, "POST", "/v1/mounted/x", body(4194305)), 413, `{"error":"request body is larger than 4194304 bytes: send large files by URL, and only the newest messages","code":"too_large"}`)
 	check(t, do(h, "POST", "/v1/mounted/x", strings.Repeat("[", 65)), 400, `{"error":"body is nested more than 64 deep at byte 65","code":"invalid"}`)
 	check(t, do(h, "GET", "/v1/mounted/x", ""), 405, `{"error":"GET is not allowed here, allowed are POST","code":"method_not_allowed"}`)
 	if got != "" {

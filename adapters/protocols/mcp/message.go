@@ -45,8 +45,8 @@ type failure struct {
 func readMessage(r *http.Request) (m message, f *failure, err error) {
 	var body []byte
 	if r.Body != nil {
-		if body, err = io.ReadAll(r.Body); err != nil {
-			return m, nil, core.Errorf(core.CodeInvalid, "read body: %w", err)
+		if body, err = protocol.Body(r); err != nil {
+			return m, nil, err
 		}
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))

@@ -23,7 +23,7 @@ func Handler(o Options) http.Handler {
 		return page.Before(Handler(o))
 	}
 	return httpapi.New(o.Runtime, &httpapi.Options{
-		Authenticate: o.Authenticate, UsageReaders: o.UsageReaders, MaxRequests: o.MaxRequests, ShowModels: o.ShowModels, ShowRequests: o.ShowRequests,
+		Authenticate: o.Authenticate, UsageReaders: o.UsageReaders, MaxRequests: o.MaxRequests, MaxBody: o.MaxBody, ShowModels: o.ShowModels, ShowRequests: o.ShowRequests,
 		Buffered: o.Buffered, StreamURL: o.StreamURL, Log: o.Logger,
 		Mounts: map[string]http.Handler{
 			"/v1/ai-sdk/": aisdk.New(o.Runtime, &aisdk.Options{Buffered: o.Buffered, StreamURL: o.StreamURL, Log: o.Logger}),

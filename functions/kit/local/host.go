@@ -132,7 +132,7 @@ func (h *localHost) build(e *env.Env, s settings.Settings, backend store.Backend
 	if d.Web != nil {
 		h.handler = inject.Handler(e, d.Web(wiring.WebOptions{
 			Runtime: h.runtime, Authenticate: httpapi.Anonymous(tenant(s)), Page: s.ShowsPage(true), ShowModels: s.ShowsModels(true), ShowRequests: s.ShowsRequests(true),
-			MaxRequests: s.Requests, Logger: log,
+			MaxRequests: s.Requests, MaxBody: s.MaxBody, Logger: log,
 		}))
 	}
 	if err := h.openTriggers(e, s, log); err != nil {

@@ -37,6 +37,7 @@ type Settings struct {
 	Lease     time.Duration // REVEILLE_LEASE
 	Sweep     time.Duration // REVEILLE_SWEEP_INTERVAL
 	Requests  int           // REVEILLE_MAX_REQUESTS
+	MaxBody   int           // REVEILLE_MAX_BODY, in bytes
 	LogLevel  slog.Level    // REVEILLE_LOG_LEVEL
 	Table     string        // REVEILLE_TABLE
 	Config    string        // REVEILLE_CONFIG_TABLE
@@ -206,6 +207,26 @@ func number(field func(*Settings) *int, most int) func(*Settings, string) error 
 			err = strconv.ErrRange
 		}
 		*field(s) = n
+		return err
+	}
+}
+
+// size takes a number of bytes from least to most. The suffixes KB and MB multiply it by
+// 1,024 and 1,048,576.
+func size(field func(*Settings) *int, least, most int) func(*Settings, string) error {
+	return func(s *Settings, v string) error {
+		unit := 1
+		if digits, ok := strings.CutSuffix(v, "KB"); ok {
+			v, unit = digits, 1<<10
+		} else if digits, ok := strings.CutSuffix(v, "MB"); ok {
+			v, unit = digits, 1<<20
+		}
+		n, err := strconv.ParseUint(v, 10, 32)
+		bytes := int(n) * unit
+		if err == nil && (bytes < least || bytes > most) {
+			err = strconv.ErrRange
+		}
+		*field(s) = bytes
 		return err
 	}
 }

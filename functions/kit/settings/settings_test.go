@@ -21,7 +21,7 @@ func TestReadDefaults(t *testing.T) {
 	}
 	want := Settings{
 		Addr: "127.0.0.1:3000", Data: ".reveille/reveille.db", Steps: 1,
-		Lease: 30 * time.Second, Sweep: 5 * time.Second, Requests: 4096, LogLevel: slog.LevelInfo, CacheSize: 67108864, Identity: Identity{TokenUse: "id"},
+		Lease: 30 * time.Second, Sweep: 5 * time.Second, Requests: 4096, MaxBody: 4194304, LogLevel: slog.LevelInfo, CacheSize: 67108864, Identity: Identity{TokenUse: "id"},
 		UsageKeep: 396 * 24 * time.Hour, Memory: 256, Misnamed: map[string]string{},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(secret.String{})); diff != "" {
@@ -35,7 +35,7 @@ func TestReadDefaults(t *testing.T) {
 func TestReadValues(t *testing.T) {
 	got, err := Read([]string{
 		"REVEILLE_ADDR=:8080", "REVEILLE_PAGE=on", "REVEILLE_SHOW_MODELS=off", "REVEILLE_SHOW_REQUESTS=on", "REVEILLE_DATA=memory", "REVEILLE_AUTH=gateway", "REVEILLE_MODEL=m", "REVEILLE_AGENTS=agents", "REVEILLE_TRIGGERS=t.json", "REVEILLE_LIMITS={}", "REVEILLE_STEPS_PER_INVOCATION=100",
-		"REVEILLE_LEASE=15m", "REVEILLE_SWEEP_INTERVAL=10ms", "REVEILLE_MAX_REQUESTS=1000000", "REVEILLE_LOG_LEVEL=warn", "REVEILLE_TABLE=t", "REVEILLE_CONFIG_TABLE=c", "REVEILLE_QUEUE_URL=https://q/1", "REVEILLE_DEAD_LETTER_QUEUE_URL=https://q/2",
+		"REVEILLE_LEASE=15m", "REVEILLE_SWEEP_INTERVAL=10ms", "REVEILLE_MAX_REQUESTS=1000000", "REVEILLE_MAX_BODY=6MB", "REVEILLE_LOG_LEVEL=warn", "REVEILLE_TABLE=t", "REVEILLE_CONFIG_TABLE=c", "REVEILLE_QUEUE_URL=https://q/1", "REVEILLE_DEAD_LETTER_QUEUE_URL=https://q/2",
 		"REVEILLE_TENANT=t-1", "REVEILLE_TENANT_CLAIM=custom:tenant", "REVEILLE_USER_CLAIM=principalId", "REVEILLE_ISSUER=https://i.example/pool",
 		"REVEILLE_KEYS_URL=https://i.example/keys", "REVEILLE_CLIENTS=a, https://api.example/", "REVEILLE_TOKEN_USE=access",
 		"REVEILLE_TENANTS=us-east-1:0f1e2d3c-4b5a-4697-8877-665544332211=pool, AIDA1=user,AROA1=role,111122223333=account",
@@ -50,7 +50,7 @@ func TestReadValues(t *testing.T) {
 	}
 	want := Settings{
 		Addr: ":8080", Page: "on", Models: "off", Sent: "on", Data: "memory", Auth: "gateway", Model: "m", Agents: "agents", Triggers: "t.json", Limits: "{}", Catalog: "p.json", Steps: 100,
-		Lease: 15 * time.Minute, Sweep: 10 * time.Millisecond, Requests: 1_000_000, LogLevel: slog.LevelWarn, Table: "t", Config: "c", QueueURL: "https://q/1", DeadLetterURL: "https://q/2",
+		Lease: 15 * time.Minute, Sweep: 10 * time.Millisecond, Requests: 1_000_000, MaxBody: 6291456, LogLevel: slog.LevelWarn, Table: "t", Config: "c", QueueURL: "https://q/1", DeadLetterURL: "https://q/2",
 		WebhookURL: "https://hooks.example/in?token=abc", EventBus: "arn:aws:events:us-east-1:123456789012:event-bus/runs",
 		StreamURL: "http://s/", Bucket: "payloads-1.x", CacheSize: 268435456, ModelKeySecret: "prod/key", ModelBaseURL: "https://m/v1", Proxy: true,
 		UsageKeep: 720 * time.Hour, UsageReaders: []string{"accounting", "AROA1"}, Metrics: true, Memory: 1024, Misnamed: map[string]string{},
@@ -101,6 +101,15 @@ func TestReadRefuses(t *testing.T) {
 		{"metrics neither on nor off", "REVEILLE_METRICS=yes", `environment variable REVEILLE_METRICS is "yes", allowed: on, off`},
 		{"no request", "REVEILLE_MAX_REQUESTS=0", `environment variable REVEILLE_MAX_REQUESTS is "0", allowed: 1 to 1000000`},
 		{"a request too many", "REVEILLE_MAX_REQUESTS=1000001", `environment variable REVEILLE_MAX_REQUESTS is "1000001", allowed: 1 to 1000000`},
+		{"a body too small", "REVEILLE_MAX_BODY=65535", `environment variable REVEILLE_MAX_BODY is "65535", allowed: 64KB to 64MB, in bytes or with KB or MB; at most 6MB on AWS`},
+		{"a body too large", "REVEILLE_MAX_BODY=67108865", `environment variable REVEILLE_MAX_BODY is "67108865", allowed: 64KB to 64MB, in bytes or with KB or MB; at most 6MB on AWS`},
+		{"a body too large in megabytes", "REVEILLE_MAX_BODY=65MB", `environment variable REVEILLE_MAX_BODY is "65MB", allowed: 64KB to 64MB, in bytes or with KB or MB; at most 6MB on AWS`},
+		{"a body with a fraction", "REVEILLE_MAX_BODY=1.5MB", `environment variable REVEILLE_MAX_BODY is "1.5MB", allowed: 64KB to 64MB, in bytes or with KB or MB; at most 6MB on AWS`},
+		{"a body with a space", "REVEILLE_MAX_BODY=4 MB", `environment variable REVEILLE_MAX_BODY is "4 MB", allowed: 64KB to 64MB, in bytes or with KB or MB; at most 6MB on AWS`},
+		{"a body of another unit", "REVEILLE_MAX_BODY=1GB", `environment variable REVEILLE_MAX_BODY is "1GB", allowed: 64KB to 64MB, in bytes or with KB or MB; at most 6MB on AWS`},
+		{"a unit alone", "REVEILLE_MAX_BODY=MB", `environment variable REVEILLE_MAX_BODY is "MB", allowed: 64KB to 64MB, in bytes or with KB or MB; at most 6MB on AWS`},
+		{"a negative body", "REVEILLE_MAX_BODY=-4MB", `environment variable REVEILLE_MAX_BODY is "-4MB", allowed: 64KB to 64MB, in bytes or with KB or MB; at most 6MB on AWS`},
+		{"a number that overflows", "REVEILLE_MAX_BODY=18014398509482048KB", `environment variable REVEILLE_MAX_BODY is "18014398509482048KB", allowed: 64KB to 64MB, in bytes or with KB or MB; at most 6MB on AWS`},
 		{"an unknown level", "REVEILLE_LOG_LEVEL=loud", `environment variable REVEILLE_LOG_LEVEL is "loud", allowed: debug, info, warn, error`},
 		{"an address without scheme", "OPENAI_BASE_URL=localhost:11434/v1", `environment variable OPENAI_BASE_URL is "localhost:11434/v1", ` + address},
 		{"an address that is a path", "OPENAI_BASE_URL=/v1", `environment variable OPENAI_BASE_URL is "/v1", ` + address},
@@ -194,7 +203,7 @@ func TestEachVariableIsDescribed(t *testing.T) {
 		}
 		seen[v.Name] = true
 	}
-	if len(seen) != 68 {
+	if len(seen) != 69 {
 		t.Errorf("%d variables", len(seen))
 	}
 }
@@ -324,6 +333,14 @@ func BenchmarkRead(b *testing.B) {
 	for b.Loop() {
 		if _, err := Read(environ); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+func TestReadSizes(t *testing.T) {
+	for value, want := range map[string]int{"65536": 65536, "64KB": 65536, "1MB": 1048576, "4194304": 4194304, "64MB": 67108864, "67108864": 67108864} {
+		if got, err := Read([]string{"REVEILLE_MAX_BODY=" + value}); err != nil || got.MaxBody != want {
+			t.Errorf("%s is %d bytes, error %v; want %d", value, got.MaxBody, err, want)
 		}
 	}
 }

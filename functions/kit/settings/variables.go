@@ -60,6 +60,7 @@ func groups() []group {
 	return []group{
 		{"Local host", hostVariables()},
 		{"Local host", shownVariables()},
+		{"Requests", requestVariables()},
 		{"Authentication", identityVariables()},
 		{"Authentication", tokenVariables()},
 		{"Models", modelVariables()},
@@ -123,6 +124,19 @@ func hostVariables() []variable {
 				Meaning: "The maximum number of open requests of the local host, including streams. A further request gets status 503 with `Retry-After`.",
 			},
 			number(func(s *Settings) *int { return &s.Requests }, 1_000_000),
+		},
+	}
+}
+
+// requestVariables limit requests, for functions on AWS too.
+func requestVariables() []variable {
+	return []variable{
+		{
+			Variable{
+				Name: "REVEILLE_MAX_BODY", Default: "4MB", Allowed: "64KB to 64MB, in bytes or with KB or MB; at most 6MB on AWS",
+				Meaning: "The maximum size of a request body, without the older messages that the AI SDK endpoint skips. A larger body gets status 413.",
+			},
+			size(func(s *Settings) *int { return &s.MaxBody }, 64<<10, 64<<20),
 		},
 	}
 }

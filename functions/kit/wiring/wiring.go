@@ -57,6 +57,7 @@ type WebOptions struct {
 	ShowModels   bool         // shows providers, names and prices of models
 	ShowRequests bool         // shows owners of threads the requests that models received
 	MaxRequests  int          // the limit of concurrent requests, for /v1/capabilities; 0: not shown
+	MaxBody      int          // the most bytes of a request's body; 0: 4 MB
 	UsageReaders []string     // users who can read the usage of their whole tenant; "*": all users
 	Logger       *slog.Logger // nil: slog.Default()
 }

@@ -58,6 +58,8 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 		"REVEILLE_MODEL_KEY_SECRET": `!If ["HasModelSecret","!Ref ModelKeySecret","!If [\"HasModelParameter\",\"!Sub ssm:${ModelKeyParameter}\",\"\"]"]`,
 		"REVEILLE_MODEL_BASE_URL":   "!Ref ModelBaseUrl",
 	}
+	stream := maps.Clone(provider)
+	stream["REVEILLE_MAX_BODY"] = "!Ref MaxBody"
 	step := maps.Clone(provider)
 	step["REVEILLE_WEBHOOK_SECRET_NAME"] = "!Ref WebhookSecret"
 	want := map[string]map[string]any{
@@ -93,11 +95,12 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 			"REVEILLE_WEBHOOK_URL":          "!Ref WebhookUrl",
 		},
 		"ApiFunction": {
+			"REVEILLE_MAX_BODY": "!Ref MaxBody",
 			"REVEILLE_STREAM_URL": `!If ["HasUrl",` +
 				`"!Sub [\"https://${Host}\",{\"Host\":\"!Select [2,\\\"!Split [\\\\\\\"/\\\\\\\",\\\\\\\"!GetAtt StreamFunctionUrl.FunctionUrl\\\\\\\"]\\\"]\"}]",` +
 				`"!If [\"HasDomain\",\"!Sub https://${DomainName}\",\"!Sub https://${RestApi}.execute-api.${AWS::Region}.${AWS::URLSuffix}/live\"]"]`,
 		},
-		"StreamFunction": provider,
+		"StreamFunction": stream,
 		"StepFunction":   step,
 		"SweepFunction":  {"REVEILLE_DEAD_LETTER_QUEUE_URL": "!Ref DeadLetterQueue"}, // it calls no model
 		"TriggerFunction": {

@@ -32,6 +32,9 @@ type Function struct {
 // objectTimeout is the time of one attempt with an object. The largest object has 16 MB.
 const objectTimeout = 10 * time.Second
 
+// maxEvent is the size of the largest event with which Lambda invokes a function.
+const maxEvent = 6 << 20
+
 // Open reads the environment, limits Go's memory and makes the clients. It sends no
 // request. An error names the variable that is missing or wrong.
 func Open() (*Function, error) {
@@ -44,6 +47,9 @@ func Open() (*Function, error) {
 	}
 	if s.Proxy {
 		return nil, fmt.Errorf("environment variable REVEILLE_EGRESS_PROXY is on, which only the local host allows: functions on AWS use no proxy, unset it")
+	}
+	if s.MaxBody > maxEvent {
+		return nil, fmt.Errorf("environment variable REVEILLE_MAX_BODY is %d bytes, allowed on AWS: at most 6MB, since Lambda accepts no larger event", s.MaxBody)
 	}
 	if s.Table == "" || s.Config == "" || s.QueueURL == "" {
 		return nil, fmt.Errorf("environment variables REVEILLE_TABLE, REVEILLE_CONFIG_TABLE and REVEILLE_QUEUE_URL are required")

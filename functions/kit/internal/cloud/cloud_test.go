@@ -22,6 +22,8 @@ func TestOpenNamesWhatTheEnvironmentLacks(t *testing.T) {
 		{"a queue's URL", "REVEILLE_QUEUE_URL", "q", `environment variable REVEILLE_QUEUE_URL is "q", allowed: an http or https URL without user, query and fragment; meaning: the address of the SQS queue of wake-ups`},
 		{"agents of files", "REVEILLE_AGENTS", "agents", "environment variable REVEILLE_AGENTS is set, which only the local host reads: on AWS embed the files and add them in app.Parts, see functions/guides/agents-in-yaml.md"},
 		{"a proxy", "REVEILLE_EGRESS_PROXY", "on", "environment variable REVEILLE_EGRESS_PROXY is on, which only the local host allows: functions on AWS use no proxy, unset it"},
+		{"the largest body", "REVEILLE_MAX_BODY", "6MB", "<nil>"},
+		{"a body larger than an event", "REVEILLE_MAX_BODY", "6291457", "environment variable REVEILLE_MAX_BODY is 6291457 bytes, allowed on AWS: at most 6MB, since Lambda accepts no larger event"},
 		{"a region", "AWS_REGION", "", "DynamoDB client: environment variable AWS_REGION is not set"},
 		{"a bucket's endpoint", "AWS_ENDPOINT_URL_S3", "localhost:9000", "S3 client: environment variable AWS_ENDPOINT_URL_S3 is not an http or https URL"},
 		{"an endpoint's URL", "AWS_ENDPOINT_URL_SQS", "localhost:9324", "SQS client: environment variable AWS_ENDPOINT_URL_SQS is not an http or https URL"},

@@ -45,7 +45,7 @@ func streaming(c *cloud.Function) awslambda.Handlers {
 func streamed(c *cloud.Function, rt *host.Host, authenticate func(*http.Request) (core.Identity, error)) wiring.WebOptions {
 	return wiring.WebOptions{
 		Runtime: rt, Authenticate: authenticate, Logger: c.Logger, UsageReaders: c.Settings.UsageReaders, Page: c.Settings.ShowsPage(false),
-		ShowModels: c.Settings.ShowsModels(false), ShowRequests: c.Settings.ShowsRequests(false),
+		ShowModels: c.Settings.ShowsModels(false), ShowRequests: c.Settings.ShowsRequests(false), MaxBody: c.Settings.MaxBody,
 	}
 }
 
@@ -54,7 +54,7 @@ func streamed(c *cloud.Function, rt *host.Host, authenticate func(*http.Request)
 func buffered(c *cloud.Function, rt *host.Host, authenticate func(*http.Request) (core.Identity, error)) wiring.WebOptions {
 	return wiring.WebOptions{
 		Runtime: rt, Authenticate: authenticate, Logger: c.Logger, UsageReaders: c.Settings.UsageReaders,
-		ShowRequests: c.Settings.ShowsRequests(false), Buffered: true, StreamURL: c.Settings.StreamURL,
+		ShowRequests: c.Settings.ShowsRequests(false), MaxBody: c.Settings.MaxBody, Buffered: true, StreamURL: c.Settings.StreamURL,
 	}
 }
 

@@ -24,7 +24,7 @@ func TestDoorsAreWiredAsTheDocumentsSay(t *testing.T) {
 	}
 	rt := &host.Host{}
 	authenticate := func(*http.Request) (core.Identity, error) { return core.Identity{Tenant: "acme"}, nil }
-	set := read("REVEILLE_PAGE=on", "REVEILLE_SHOW_MODELS=on", "REVEILLE_SHOW_REQUESTS=on", "REVEILLE_STREAM_URL=https://stream.example", "REVEILLE_USAGE_READERS=ann")
+	set := read("REVEILLE_PAGE=on", "REVEILLE_SHOW_MODELS=on", "REVEILLE_SHOW_REQUESTS=on", "REVEILLE_STREAM_URL=https://stream.example", "REVEILLE_USAGE_READERS=ann", "REVEILLE_MAX_BODY=1MB")
 	plain, stream, api := streamed(read(), rt, authenticate), streamed(set, rt, authenticate), buffered(set, rt, authenticate)
 	for _, row := range []struct {
 		promise string
@@ -42,6 +42,9 @@ func TestDoorsAreWiredAsTheDocumentsSay(t *testing.T) {
 		{"the other one does not, and says where it is streamed", api.Buffered && api.StreamURL == "https://stream.example"},
 		{"REVEILLE_USAGE_READERS, at the streaming door", slices.Equal(stream.UsageReaders, []string{"ann"})},
 		{"REVEILLE_USAGE_READERS, at the other", slices.Equal(api.UsageReaders, []string{"ann"})},
+		{"bodies of 4 MB, at the streaming door", plain.MaxBody == 4194304},
+		{"REVEILLE_MAX_BODY, at the streaming door", stream.MaxBody == 1048576},
+		{"REVEILLE_MAX_BODY, at the other", api.MaxBody == 1048576},
 		{"callers are authenticated", stream.Authenticate != nil && api.Authenticate != nil},
 		{"the runtime", stream.Runtime == rt && api.Runtime == rt},
 		{"an invocation keeps 5 s for handing its run on", streaming(set).Reserve == 5*time.Second},

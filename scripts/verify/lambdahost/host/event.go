@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -115,10 +116,15 @@ func (f Front) event(r *http.Request, body []byte) ([]byte, error) {
 	if err := f.Shape.Check(); err != nil {
 		return nil, err
 	}
+	var event any = f.eventV2(r, body)
 	if f.Shape == ShapeREST {
-		return json.Marshal(f.eventV1(r, body))
+		event = f.eventV1(r, body)
 	}
-	return json.Marshal(f.eventV2(r, body))
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(event)
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
 }
 
 func (f Front) eventV2(r *http.Request, body []byte) eventV2 {
@@ -173,9 +179,9 @@ func (f Front) eventV1(r *http.Request, body []byte) eventV1 {
 			e.Query[name] = values[len(values)-1]
 		}
 	}
-	if len(body) > 0 {
-		text, encoded := bodyText(r, body)
-		e.Body, e.IsBase64Encoded = &text, encoded
+	if len(body) > 0 { // template.yaml makes every media type of the REST API a binary one
+		text := base64.StdEncoding.EncodeToString(body)
+		e.Body, e.IsBase64Encoded = &text, true
 	}
 	return e
 }

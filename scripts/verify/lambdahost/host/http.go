@@ -9,8 +9,12 @@ import (
 	"net/http"
 )
 
-// maxRequestBody is Lambda's limit of a synchronous event.
-const maxRequestBody = 6 << 20
+const (
+	// maxRequestBody is API Gateway's limit of a body. That of a Function URL is maxEvent.
+	maxRequestBody = 10 << 20
+	// maxEvent is Lambda's limit of a synchronous event, with the body in it.
+	maxEvent = 6 << 20
+)
 
 // Front is an HTTP front end of AWS.
 type Front struct {
@@ -34,6 +38,10 @@ func (h *Host) Handler(f Front) http.Handler {
 		event, err := f.event(r, body)
 		if err != nil {
 			message(w, http.StatusBadRequest, err.Error())
+			return
+		}
+		if len(event) > maxEvent {
+			message(w, http.StatusRequestEntityTooLarge, "Request Too Long")
 			return
 		}
 		response, err := h.Stream(r.Context(), f.Function, event)

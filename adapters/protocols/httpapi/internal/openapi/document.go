@@ -90,7 +90,7 @@ const (
 )
 
 const about = "The native routes of Reveille. Request bodies are decoded strictly: an unknown, repeated or misplaced key is refused. " +
-	"A body has at most 1 MB and at most 64 levels of nesting. An error response is {\"error\": text, \"code\": code}. Programs use the code, whose meaning never changes. " +
+	"A body has at most 4 MB, unless limits.max_body of /v1/capabilities differs, and at most 64 levels of nesting; a larger body is refused with 413. The messages of a request have at most 1 MB together. An error response is {\"error\": text, \"code\": code}. Programs use the code, whose meaning never changes. " +
 	"Records of another user or tenant are 404, like records that do not exist. This document does not describe the protocols that are mounted next to these routes."
 
 // Document is the OpenAPI document of routes. Root is the module's folder, whose sources
