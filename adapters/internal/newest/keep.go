@@ -64,11 +64,14 @@ func (k *keeper) add(piece []byte) {
 	k.message.size += len(piece)
 }
 
-// fits skips messages until there is space for more of a message.
+// fits reports whether there is space for more of a message. If not, it first skips all
+// messages that can be skipped: one after the other, what is kept would be moved each time.
 func (k *keeper) fits(piece []byte) bool {
 	space := k.limits.Kept - len(k.out) - len("[]") - len(piece) - len(",")
-	for k.window.bytes() > space && k.window.old > 0 {
-		k.skip()
+	if k.window.bytes() > space {
+		for k.window.old > 0 {
+			k.skip()
+		}
 	}
 	return k.window.bytes() <= space
 }

@@ -37,12 +37,16 @@ func (w *window) fresh() int { return w.read - w.known }
 
 // add appends bytes of the message that is being read.
 func (w *window) add(piece []byte) {
-	if len(w.buffer)+len(piece) > cap(w.buffer) && w.from >= len(w.buffer)-w.from {
-		w.buffer = w.buffer[:copy(w.buffer, w.buffer[w.from:])] // each byte is moved at most once for one that is skipped
+	if len(w.buffer)+len(piece) <= cap(w.buffer) {
+		w.buffer = append(w.buffer, piece...)
+		return
+	}
+	if w.from > 0 && (w.from >= w.bytes() || cap(w.buffer) >= w.most) { // few bytes are moved for each one that is skipped
+		w.buffer = w.buffer[:copy(w.buffer, w.buffer[w.from:])]
 		w.from = 0
 	}
-	if len(w.buffer)+len(piece) > cap(w.buffer) {
-		w.buffer = slices.Grow(w.buffer, min(cap(w.buffer), w.most-len(w.buffer))+len(piece)) // append grows by less, and more often
+	if len(w.buffer)+len(piece) > cap(w.buffer) { // append would grow it by less, and more often
+		w.buffer = slices.Grow(w.buffer, max(len(piece), min(cap(w.buffer), w.most-len(w.buffer))))
 	}
 	w.buffer = append(w.buffer, piece...)
 }

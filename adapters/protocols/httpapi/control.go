@@ -28,10 +28,11 @@ func (a *api) interruptThread(w http.ResponseWriter, r *http.Request, id core.Id
 		return err
 	}
 	var b interruption
+	empty := emptyBody(r)
 	if err := decodeOptional(r, &b); err != nil {
 		return err
 	}
-	if !emptyBody(r) {
+	if !empty {
 		return a.interruptWith(w, r, id, &b, thread)
 	}
 	key, err := protocol.IdempotencyKey(r)

@@ -38,9 +38,9 @@ type Options struct {
 	// no limit. The transport enforces it.
 	MaxRequests int
 	// MaxBody is the most bytes of a request's body; 0: 4,194,304. A larger body is refused
-	// with 413 and the code too_large. Of a protocol whose clients repeat the conversation in
-	// each request, it is the size without the older messages, which are skipped; such a
-	// body has at most 67,108,864 bytes, or MaxBody if that is more.
+	// with 413 and the code too_large. If the clients of a protocol repeat the conversation in
+	// each request, their older messages are skipped and do not count. Then a body has at
+	// most 67,108,864 bytes with them, or MaxBody if that is more.
 	MaxBody int
 	// ShowModels shows callers which models of which providers respond, with their prices.
 	ShowModels bool

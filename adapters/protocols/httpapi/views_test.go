@@ -180,6 +180,6 @@ func TestAgentsAndCapabilities(t *testing.T) {
 	}
 	check(t, do(r, "GET", "/v1/agents/nobody", ""), 404, `{"error":"agent \"nobody\" not found","code":"not_found"}`)
 	r.want("capabilities", `{"agents":["demo"],"default_agent":"demo","tools":[{"name":"confirm"},{"name":"delegate"},{"name":"meanwhile"},{"name":"where","client":true}],`+
-		`"plugins":[],"models":["m"],"providers":[],"protocols":["native","/v1/ai-sdk/"]}`, strings.TrimSpace(r.get("/v1/capabilities")))
+		`"plugins":[],"models":["m"],"providers":[],"protocols":["native","/v1/ai-sdk/"],"limits":{"max_body":4194304}}`, strings.TrimSpace(r.get("/v1/capabilities")))
 	check(t, do(r, "GET", "/v1/agents?limit=1", ""), 400, `{"error":"query has the unknown parameter \"limit\", none is allowed","code":"invalid"}`)
 }
