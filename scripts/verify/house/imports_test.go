@@ -94,7 +94,7 @@ func TestImportsGoDownOnly(t *testing.T) {
 }
 
 // shared are the adapters that other adapters may use.
-var shared = []string{"adapters/identity/caller", "adapters/internal/awsapi", "adapters/internal/caller", "adapters/internal/egress", "adapters/internal/protocol", "adapters/internal/requestlog", "adapters/aws/env", "adapters/models/internal/wire", "adapters/identity/signature", "adapters/internal/incoming"}
+var shared = []string{"adapters/identity/caller", "adapters/internal/awsapi", "adapters/internal/caller", "adapters/internal/egress", "adapters/internal/protocol", "adapters/internal/requestlog", "adapters/aws/env", "adapters/models/internal/wire", "adapters/identity/signature", "adapters/internal/incoming", "adapters/internal/newest"}
 
 // adapter returns the folder of the adapter that a package belongs to: one below its group.
 func adapter(room string) string {
