@@ -203,7 +203,7 @@ func TestEachVariableIsDescribed(t *testing.T) {
 		}
 		seen[v.Name] = true
 	}
-	if len(seen) != 69 {
+	if len(seen) != 71 {
 		t.Errorf("%d variables", len(seen))
 	}
 }
