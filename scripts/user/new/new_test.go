@@ -98,7 +98,7 @@ func printed(t *testing.T, folder string, arguments ...string) string {
 	t.Helper()
 	command := exec.Command("make", append([]string{"-n", "-C", folder}, arguments...)...)
 	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "REVEILLE_") && !strings.HasPrefix(v, "MAKE") && !strings.HasPrefix(v, "MODEL=") {
+		if !strings.HasPrefix(v, "REVEILLE_") && !strings.HasPrefix(v, "MAKE") && !strings.HasPrefix(v, "MODEL=") && !strings.HasPrefix(v, "ENV=") && !strings.HasPrefix(v, "CONFIRM=") {
 			command.Env = append(command.Env, v)
 		}
 	}
