@@ -14,7 +14,7 @@ var groups = []struct {
 }{
 	{"auth", []string{"Auth", "Tenants", "Tenant", "TenantClaim", "UserClaim", "Issuer", "KeysUrl", "Clients", "UserPool", "TokenUse", "Origins", "Page", "ShowModels", "ShowRequests", "UsageReaders"}},
 	{"endpoints", []string{"FunctionUrl", "DomainName", "CertificateArn", "HostedZoneId", "WebhookDomainName", "WebhookCertificateArn", "WebhookUrl", "WebhookSecret", "TriggerWebhookSecret", "EventBus"}},
-	{"limits", []string{"Limits", "Steps", "StepConcurrency", "StepReserved", "StreamReserved", "StepTimeout", "Memory", "MaxBody", "RequestRate", "RequestBurst", "MaxReadUnits", "MaxWriteUnits"}},
+	{"limits", []string{"Limits", "Steps", "StepConcurrency", "StepReserved", "StreamReserved", "StepTimeout", "Memory", "MaxBody", "RequestRate", "RequestBurst", "MaxBody", "MaxReadUnits", "MaxWriteUnits"}},
 }
 
 // loosened are the values that admit more callers, show more or protect less than others.
