@@ -165,18 +165,20 @@ func TestAISDKClientRegeneratesAndEdits(t *testing.T) {
 		"corrected": {"reported": ["no network"], "messages": ["user: echo: corrected", "assistant: Echo: corrected"]}
 	}`
 	for _, name := range clients {
-		t.Run(name, func(t *testing.T) {
-			var got, wanted any
-			if err := json.Unmarshal(node(t, "regenerate.mjs", url, name), &got); err != nil {
-				t.Fatal(err)
-			}
-			if err := json.Unmarshal([]byte(want), &wanted); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(wanted, got); diff != "" {
-				t.Errorf("what the client and the store have (-want +got):\n%s", diff)
-			}
-		})
+		for transport, starter := range map[string][]string{"": nil, ", the last message only": {lastMessage(t)}} {
+			t.Run(name+transport, func(t *testing.T) {
+				var got, wanted any
+				if err := json.Unmarshal(node(t, "regenerate.mjs", append([]string{url, name}, starter...)...), &got); err != nil {
+					t.Fatal(err)
+				}
+				if err := json.Unmarshal([]byte(want), &wanted); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(wanted, got); diff != "" {
+					t.Errorf("what the client and the store have (-want +got):\n%s", diff)
+				}
+			})
+		}
 	}
 }
 
@@ -197,4 +199,14 @@ func TestAISDKClientSendsAFile(t *testing.T) {
 			t.Errorf("%s: (-want +got):\n%s", name, diff)
 		}
 	}
+}
+
+// lastMessage returns the file of the chat starter that makes requests with one message.
+func lastMessage(t *testing.T) string {
+	t.Helper()
+	file, err := filepath.Abs("../../../scripts/user/new/starters/chat/page/src/chat.js.tmpl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
 }

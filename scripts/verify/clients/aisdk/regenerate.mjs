@@ -1,20 +1,35 @@
 // Asks for other answers and edits what was sent with the real AI SDK client, and
 // prints, as one line of JSON, what the client and the server have then.
 //
-//   node regenerate.mjs <base-url> [package]
+//   node regenerate.mjs <base-url> [package [starter]]
 //
+// starter is the file of the chat starter with lastMessage: then each request has one
+// message.
 // Exits non-zero when the client reports an error that the script does not expect, or
 // when the stored messages are not the client's.
 import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { fail, open, stored } from './client.mjs';
 
-const [base, name = 'ai'] = process.argv.slice(2);
+const [base, name = 'ai', starter] = process.argv.slice(2);
 if (!base) {
   console.error('usage: node regenerate.mjs <base-url> [package]');
   process.exit(2);
 }
 const ai = await open(name);
 const api = `${base}/v1/ai-sdk/chat`;
+const prepared = starter
+  ? { prepareSendMessagesRequest: (await import(`data:text/javascript,${encodeURIComponent(await readFile(starter, 'utf8'))}`)).lastMessage }
+  : {};
+
+/** The request, which must have one message if the starter has made it. */
+function checked(request) {
+  const [, { body } = {}] = request;
+  if (starter && body && JSON.parse(body).messages.length !== 1) {
+    fail(`a request has ${JSON.parse(body).messages.length} messages: ${body}`);
+  }
+  return request;
+}
 
 /** A chat; through is what its requests go through instead of fetch. */
 function chatWith(title, through = fetch) {
@@ -22,7 +37,7 @@ function chatWith(title, through = fetch) {
   const errors = [];
   const chat = new ai.Chat({
     id,
-    transport: new ai.DefaultChatTransport({ api, fetch: (...request) => through(...request) }),
+    transport: new ai.DefaultChatTransport({ api, fetch: (...request) => through(...checked(request)), ...prepared }),
     onError: error => errors.push(error.message),
   });
   const text = message => message.parts.filter(p => p.type === 'text').map(p => p.text).join('');
