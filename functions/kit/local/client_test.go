@@ -168,7 +168,7 @@ func TestAISDKClientRegeneratesAndEdits(t *testing.T) {
 		for transport, starter := range map[string][]string{"": nil, ", the last message only": {lastMessage(t)}} {
 			t.Run(name+transport, func(t *testing.T) {
 				var got, wanted any
-				if err := json.Unmarshal(node(t, "regenerate.mjs", append([]string{url, name}, starter...)...), &got); err != nil {
+				if err := json.Unmarshal(node(t, append([]string{"regenerate.mjs", url, name}, starter...)...), &got); err != nil {
 					t.Fatal(err)
 				}
 				if err := json.Unmarshal([]byte(want), &wanted); err != nil {
