@@ -199,3 +199,22 @@ func TestTheNewVersionIsNoBaseWithoutARecord(t *testing.T) {
 		})
 	}
 }
+
+func TestAnUpdateToTheSameVersionChangesNothing(t *testing.T) {
+	for starter := range starters {
+		folder := makeProject(t, "-starter", starter)
+		var said strings.Builder
+		if err := run([]string{"-update", "-n", "-replace", root(t), folder}, "", &said, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSpace(said.String()), "\n")
+		if last := lines[len(lines)-1]; last != "Nothing was written." || len(lines) < 8 {
+			t.Errorf("%s: %d lines, the last one is %q", starter, len(lines), last)
+		}
+		for _, line := range lines[:len(lines)-1] {
+			if what, _, _ := strings.Cut(line, " "); what != unchanged && what != yours || strings.Contains(line, ":") {
+				t.Errorf("%s: %s", starter, line)
+			}
+		}
+	}
+}
