@@ -3,6 +3,7 @@
 package deployed
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -72,7 +73,11 @@ func transform(tb testing.TB) []byte {
 }
 
 // transformed runs SAM's transform once for all tests: it takes a second or more.
-var transformed = sync.OnceValues(func() ([]byte, error) {
+var transformed = sync.OnceValues(func() ([]byte, error) { return plain("template.yaml") })
+
+// plain returns a template as plain CloudFormation in JSON. A relative path is one of the
+// repository.
+func plain(template string) ([]byte, error) {
 	python, err := exec.Command("../python.sh", "aws").Output()
 	if err != nil {
 		return nil, fmt.Errorf("python: %w", err)
@@ -83,13 +88,13 @@ var transformed = sync.OnceValues(func() ([]byte, error) {
 	}
 	defer os.RemoveAll(folder)
 	target := filepath.Join(folder, "template.json")
-	c := exec.Command(strings.TrimSpace(string(python)), "scripts/verify/sam-transform.py", "template.yaml", target)
+	c := exec.Command(strings.TrimSpace(string(python)), "scripts/verify/sam-transform.py", template, target)
 	c.Dir = filepath.Join("..", "..", "..")
 	if out, err := c.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("transform: %w\n%s", err, out)
 	}
 	return os.ReadFile(target)
-})
+}
 
 // deploy makes what the template says with these parameters.
 func deploy(tb testing.TB, parameters map[string]string) *deployment {
@@ -102,14 +107,23 @@ type deployOptions struct {
 	folders   map[string]string // of the functions' mains
 	sandboxes int               // of each function at once; 0: as many as the host has by itself
 	report    func(host.Report) // is told of each invocation; nil: nobody is
+
+	own         []byte // the template of the user's resources in JSON; nil: there are none
+	environment string // the file with variables of tools; empty: that of package app
+	triggers    string // the file of triggers; empty: those of the samples
 }
 
 // deployWith is deploy with options.
 func deployWith(tb testing.TB, parameters map[string]string, o deployOptions) *deployment {
 	tb.Helper()
 	tables, queues := clients(tb)
+	nested := map[string][]byte{}
+	if o.own != nil {
+		nested["infra/own.yaml"] = o.own
+	}
 	s, err := stack.Read(transform(tb), stack.Options{
-		Name: fmt.Sprintf("stack%d", time.Now().UnixNano()), Parameters: parameters,
+		Nested: nested,
+		Name:   fmt.Sprintf("stack%d", time.Now().UnixNano()), Parameters: parameters,
 		QueueURL: func(name string) string { return os.Getenv("AWS_ENDPOINT_URL_SQS") + "/" + stack.Account + "/" + name },
 	})
 	if err != nil {
@@ -240,6 +254,14 @@ type lambda struct {
 	Environment         struct{ Variables map[string]any }
 }
 
+// packed are the files of packages, by the variables that name them.
+func (o deployOptions) packed() map[string]string {
+	return map[string]string{
+		"REVEILLE_TRIGGERS":    cmp.Or(o.triggers, "../../../events/triggers.json"),
+		"REVEILLE_ENVIRONMENT": cmp.Or(o.environment, "../../../functions/app/environment"),
+	}
+}
+
 func (d *deployment) makeFunctions(tb testing.TB, o deployOptions) {
 	tb.Helper()
 	var all []host.Function
@@ -259,8 +281,8 @@ func (d *deployment) makeFunctions(tb testing.TB, o deployOptions) {
 		}
 		for name, value := range p.Environment.Variables {
 			text := fmt.Sprint(value)
-			if name == "REVEILLE_TRIGGERS" { // a file of the package
-				if text, err = filepath.Abs("../../../events/" + text); err != nil {
+			if file, ok := o.packed()[name]; ok {
+				if text, err = filepath.Abs(file); err != nil {
 					tb.Fatal(err)
 				}
 			}
