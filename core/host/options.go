@@ -42,6 +42,10 @@ type Options struct {
 	Logger *slog.Logger
 	// Observer receives the outcome of each step of this process, for metrics; nil: none.
 	Observer Observer
+	// Report is called after each step of this process with what operators count of it,
+	// in the step's goroutine, which waits for it; nil: none. It is called for a step whose
+	// writes were refused too, and not for one whose process has died.
+	Report func(StepReport)
 
 	// Metering records what runs use, see package account; nil: nothing is recorded. All
 	// programs on one store should agree.

@@ -30,6 +30,14 @@ type base struct {
 // of its own opens it.
 func (b *base) takesUp() bool { return b.input != nil && len(b.input.Messages) == 0 }
 
+// agentID is that of the run's agent; empty: nothing is known of it.
+func (b *base) agentID() string {
+	if b.record == nil {
+		return ""
+	}
+	return b.record.AgentID
+}
+
 // listens reports whether a plugin wants to know of the run's end.
 func (b *base) listens() bool { return b.hooks.listens(core.PhaseRunEnd) }
 

@@ -121,6 +121,7 @@ func (s *Stepper) Step(ctx context.Context, w Work, sink history.Sink) (Stepped,
 	defer s.under.exit(w.Key, &m.holder.shared)
 	m.holder.began()
 	stepped, err := m.run(ctx)
+	m.holder.reported(m.base.agentID())
 	if err != nil {
 		return stepped, fmt.Errorf("run %s of thread %s: %w", w.Head.Run.ID, w.Key, err)
 	}

@@ -34,12 +34,14 @@ type holder struct {
 	last      time.Time       // until when there is time to hand back the work; zero: no end
 	events    history.Emitter // to the listener of this step
 	log       logger
-	shared    shared    // with the watch, the tools, and code that writes or listens in this process
-	moved     bool      // the step made a commit: it is progress, with any later outcome of the step
-	lacks     bool      // this build lacks a part that the agent names, and continues without
-	stepBegan int64     // when the claim began the step, unix milliseconds: its hooks up to the turn are shown that
-	dueFor    int64     // how long the run was due before the claim took it, milliseconds; 0: the claim had it before the step
-	taken     time.Time // when this process took up the step; zero: no observer
+	shared    shared        // with the watch, the tools, and code that writes or listens in this process
+	moved     bool          // the step made a commit: it is progress, with any later outcome of the step
+	lacks     bool          // this build lacks a part that the agent names, and continues without
+	stepBegan int64         // when the claim began the step, unix milliseconds: its hooks up to the turn are shown that
+	dueFor    int64         // how long the run was due before the claim took it, milliseconds; 0: the claim had it before the step
+	taken     time.Time     // when this process took up the step; zero: no observer
+	told      StepReport    // what the observer is told when the step is over, as far as it has happened
+	lateFor   time.Duration // how late the claim was: see thread.Head.Late
 
 	profiles state.Profiles // of the run's tenant; nil: the host has none
 
@@ -156,6 +158,11 @@ func (c claim) Refence(ctx context.Context) (fence uint64, err error) {
 
 // SaidAt implements inference.Claim.
 func (c claim) SaidAt() int64 { return c.holder.saidAt(c.holder.events.Step()) }
+
+// Failed implements inference.Claim.
+func (c claim) Failed(provider, model, kind string) {
+	c.holder.told.Failures = append(c.holder.told.Failures, ModelFailure{Provider: provider, Model: model, Kind: kind})
+}
 
 // Warn implements inference.Claim.
 func (c claim) Warn(ctx context.Context, text string, attrs ...any) {

@@ -21,4 +21,28 @@ type Observer interface {
 	Stepped(agent string, took time.Duration)
 	// Ended is called when a run is done, and each time that it starts to wait.
 	Ended(run core.Run)
+	// Reported is called once for each call of Step, when it is over, also if it has
+	// failed: what it tells has happened whatever became of the step's write.
+	Reported(d StepReport)
+}
+
+// StepReport is what operators count of one call of Step.
+type StepReport struct {
+	Key core.ThreadKey
+	// Run has the id, and the agent as far as it is known. If Ended is true it is the
+	// whole run, which is done or has started to wait by a write of the step.
+	Run   core.Run
+	Ended bool
+	// Late is how long the run was due before the claim took it, see [thread.Head.Late].
+	Late time.Duration
+	// Failures are the calls of models that have failed in the step, oldest first:
+	// those that were made again too.
+	Failures []ModelFailure
+}
+
+// ModelFailure is a call of a model that has failed.
+type ModelFailure struct {
+	Provider string
+	Model    string // the provider's name of it
+	Kind     string // a model.ErrorKind
 }

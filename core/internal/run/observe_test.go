@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -19,8 +20,9 @@ import (
 
 // seen is an observer that notes what it is told.
 type seen struct {
-	log  []string // what was logged, as world.log has it
-	told []string // everything else
+	log     []string // what was logged, as world.log has it
+	told    []string // everything else
+	reports []string // one for each step
 }
 
 func (s *seen) Logged(agent string, entries []thread.Entry) {
@@ -34,6 +36,20 @@ func (s *seen) Logged(agent string, entries []thread.Entry) {
 
 func (s *seen) Stepped(agent string, took time.Duration) {
 	s.told = append(s.told, fmt.Sprintf("%s: step in %s", agent, took))
+}
+
+func (s *seen) Reported(r run.StepReport) {
+	line := fmt.Sprintf("%s: reported %s", r.Run.AgentID, r.Run.Status)
+	if end := r.Run.Termination; end != nil {
+		line += " " + string(end.Type)
+	}
+	if r.Late != 0 {
+		line += fmt.Sprintf(", late %s", r.Late)
+	}
+	for _, f := range r.Failures {
+		line += " " + f.Kind
+	}
+	s.reports = append(s.reports, line)
 }
 
 func (s *seen) Ended(r core.Run) {

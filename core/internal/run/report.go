@@ -15,6 +15,7 @@ import (
 func (h *holder) report(ctx context.Context, r core.Run) {
 	if h.s.observer != nil {
 		h.s.observer.Ended(r)
+		h.told.Run, h.told.Ended = r, true
 	}
 	if !h.log.out.Enabled(ctx, slog.LevelInfo) {
 		return
@@ -54,4 +55,18 @@ func (h *holder) stepOver(agent string) {
 	if h.s.observer != nil {
 		h.s.observer.Stepped(agent, h.env.Now().Sub(h.taken))
 	}
+}
+
+// reported tells the observer what operators count of the step, whatever became of it.
+// agent is the run's, as far as it is known.
+func (h *holder) reported(agent string) {
+	if h.s.observer == nil {
+		return
+	}
+	d := h.told
+	d.Key, d.Late = h.Key, h.lateFor
+	if !d.Ended {
+		d.Run = core.Run{ID: h.id, ThreadID: h.Key.Thread, AgentID: agent}
+	}
+	h.s.observer.Reported(d)
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/recordname"
+	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/wire"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -167,6 +168,8 @@ func (r *trace) Logged(_ string, entries []thread.Entry) {
 }
 
 // Stepped implements [run.Observer].
+func (r *trace) Reported(run.StepReport) {}
+
 func (r *trace) Stepped(_ string, took time.Duration) { r.note("observed: a step in %s", took) }
 
 // Ended implements [run.Observer].

@@ -23,6 +23,14 @@ type Claim struct {
 	Queued int64
 }
 
+// Late is how long the work lay that the claim took, in milliseconds: Queued without the
+// time in which a holder of an earlier claim still worked on the thread, such as a run
+// that was before it in line. 0: the claim was in time, or has committed since.
+func (h *Head) Late() int64 {
+	free := madeAt(h.Claim.CommitID) - madeAt(h.HolderCommitID)
+	return max(0, min(h.Claim.Queued, free))
+}
+
 // TakeClaim takes the right to work on the thread. If another claim is live, or no
 // work may start yet, Claimed is false. A Hint then has the time to try again, and
 // nothing is written unless the time at which the thread is due was wrong. An expired

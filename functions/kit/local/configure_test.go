@@ -78,7 +78,7 @@ func TestTheHostIsWiredAsTheDocumentsSay(t *testing.T) {
 
 // What is on AWS alone is refused by its name here, and not ignored.
 func TestTheHostRefusesSettingsOfAWS(t *testing.T) {
-	for _, variable := range []string{"REVEILLE_EVENT_BUS=runs", "REVEILLE_METRICS=on"} {
+	for _, variable := range []string{"REVEILLE_EVENT_BUS=runs"} {
 		s, err := settings.Read([]string{variable})
 		if err != nil {
 			t.Fatal(err)

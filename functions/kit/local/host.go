@@ -158,9 +158,6 @@ func (h *localHost) configure(e *env.Env, s settings.Settings, backend store.Bac
 	if err != nil {
 		return host.Options{}, err
 	}
-	if s.Metrics {
-		return host.Options{}, fmt.Errorf("environment variable REVEILLE_METRICS applies to AWS only, unset it: the local host has its metrics at /metrics")
-	}
 	h.metrics = h.newMetrics(backend, tenant(s))
 	config := host.Options{
 		Env: e, Store: backend, Waker: h.queue, Agents: parts, Logger: h.log,

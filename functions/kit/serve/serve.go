@@ -29,7 +29,7 @@ import (
 // Step serves the queue of the mailbox: one step of a run for each message.
 func Step(parts wiring.Parts, models wiring.Models) {
 	var secrets keys.Keys
-	c, rt := launch.Start(func(c *cloud.Function) (agent.Parts, error) {
+	c, rt := launch.Start("step", func(c *cloud.Function) (agent.Parts, error) {
 		return wiring.Deployment{Parts: parts, Models: models}.Agents(c.Env, secrets.Settings(c))
 	}, func(c *cloud.Function) (mailbox.Publisher, error) { return publisher(c, secrets.Settings(c)) })
 	handler := awslambda.Handlers{Env: c.Env, Logger: c.Logger}.Step(rt.WorkBatch)

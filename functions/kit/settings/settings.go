@@ -56,7 +56,6 @@ type Settings struct {
 
 	UsageKeep    time.Duration // REVEILLE_USAGE_DAYS: 0 if no usage is recorded
 	UsageReaders []string      // REVEILLE_USAGE_READERS: "*" means all users
-	Metrics      bool          // REVEILLE_METRICS
 	Memory       int           // AWS_LAMBDA_FUNCTION_MEMORY_SIZE, in MB
 
 	// CacheSize is the number of bytes of conversations that a process caches: a quarter of

@@ -222,7 +222,7 @@ func runVariables() []variable {
 		{
 			Variable{
 				Name: "REVEILLE_STACK", Allowed: "the ARN or the name of a stack", Unset: "`local`",
-				Meaning: "The stack whose section of that file applies.",
+				Meaning: "The stack whose section of that file applies, and which metrics and lines of usage name.",
 			},
 			formed(func(s *Settings) *string { return &s.Stack }, isStack),
 		},
@@ -322,18 +322,6 @@ func usageVariables() []variable {
 				Meaning: "The users who can read the usage of their whole tenant. `*` means all users.",
 			},
 			list(func(s *Settings) *[]string { return &s.UsageReaders }, user),
-		},
-		{
-			Variable{
-				Name: "REVEILLE_METRICS", Default: "off", Allowed: "on, off",
-				Meaning: "The switch for CloudWatch metrics in the logs of the functions: `on` or `off`. It works on AWS only.",
-			},
-			func(s *Settings, v string) error {
-				if s.Metrics = v == "on"; v != "on" && v != "off" {
-					return errForm
-				}
-				return nil
-			},
 		},
 	}
 }

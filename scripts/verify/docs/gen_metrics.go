@@ -4,8 +4,12 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/reveille-run/reveille/adapters/outbound/emf"
 )
 
 // metricTables lists the metrics of the local host and of functions on AWS.
@@ -14,11 +18,7 @@ func metricTables(root string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cloudWatch, err := cloudWatchTable(root)
-	if err != nil {
-		return "", err
-	}
-	return "On the local host, at `GET /metrics`:\n\n" + prometheus + "\n" + cloudWatch, nil
+	return "On the local host, at `GET /metrics`:\n\n" + prometheus + "\n" + cloudWatchTable(), nil
 }
 
 // prometheusTable finds each name that begins with reveille_ in package metrics. The text
@@ -79,65 +79,18 @@ func literals(of []ast.Expr) (texts []string) {
 	return texts
 }
 
-// cloudWatchTable lists the metrics that package emf declares, with the comments of their
-// fields.
-func cloudWatchTable(root string) (string, error) {
-	file, err := sourceFile(root, "adapters/outbound/emf/emf.go")
-	if err != nil {
-		return "", err
-	}
-	fields, err := structure(file, "line")
-	if err != nil {
-		return "", err
-	}
-	meanings := map[string]string{}
-	for _, f := range fields {
-		meanings[f.Names[0].Name] = comment(f.Doc, f.Comment)
-	}
+// cloudWatchTable lists the metrics that package emf writes.
+func cloudWatchTable() string {
 	var rows [][]string
-	var sets []string
-	ast.Inspect(file, func(n ast.Node) bool {
-		list, ok := n.(*ast.CompositeLit)
-		if !ok {
-			return true
+	most := 0
+	for _, m := range emf.Metrics() {
+		most += m.Count()
+		by := ""
+		for _, name := range slices.Sorted(maps.Keys(m.By)) {
+			by += ", `" + name + "` (" + strconv.Itoa(len(m.By[name])) + ")"
 		}
-		for _, e := range list.Elts {
-			if item, ok := e.(*ast.CompositeLit); ok && item.Type == nil {
-				texts := literals(item.Elts)
-				switch of := typeName(list.Type); {
-				case of == "metric" && len(texts) == 2:
-					rows = append(rows, []string{code(texts[0], ""), texts[1], sentence(meanings[texts[0]])})
-				case of == "string" && len(texts) > 0:
-					sets = append(sets, "`"+strings.Join(texts, "`, `")+"`")
-				}
-			}
-		}
-		return true
-	})
-	if len(rows) == 0 || len(sets) == 0 {
-		return "", fmt.Errorf("adapters/outbound/emf/emf.go declares %d metrics, %d sets of dimensions", len(rows), len(sets))
+		rows = append(rows, []string{code(m.Name, ""), m.Unit, strings.TrimPrefix(by, ", "), quote(m.Meaning)})
 	}
-	for _, row := range rows {
-		if row[2] == "" {
-			return "", fmt.Errorf("adapters/outbound/emf/emf.go: field %s has no comment", row[0])
-		}
-	}
-	dimensions := "On AWS, in the CloudWatch namespace `Reveille`, each with the dimensions " + strings.Join(sets, " and with ") + ":\n\n"
-	return dimensions + table([]string{"Metric", "Unit", "Meaning"}, rows), nil
-}
-
-// typeName returns the name of the innermost element of a slice type, such as string for
-// [][]string.
-func typeName(t ast.Expr) string {
-	for {
-		slice, ok := t.(*ast.ArrayType)
-		if !ok {
-			break
-		}
-		t = slice.Elt
-	}
-	if name, ok := t.(*ast.Ident); ok {
-		return name.Name
-	}
-	return ""
+	intro := fmt.Sprintf("On AWS, in the CloudWatch namespace `Reveille`. Each metric has the dimension `Stack`. It is also counted by `Stack` and one more dimension, whose values are a closed list. A stack has at most %d metrics.\n\n", most)
+	return intro + table([]string{"Metric", "Unit", "Also by (values)", "Meaning"}, rows)
 }

@@ -12,7 +12,7 @@ import (
 // TestGeneratorsRefuseIncompleteSources: a source that a part cannot list in full is an error,
 // not a shorter table.
 func TestGeneratorsRefuseIncompleteSources(t *testing.T) {
-	const emf, metrics = "adapters/outbound/emf/emf.go", "adapters/outbound/metrics/metrics.go"
+	const metrics = "adapters/outbound/metrics/metrics.go"
 	tests := []struct{ name, part, file, text, want string }{
 		{"no parameters", "parameters", "template.yaml", "Outputs: {A: {Description: a}}", "template.yaml has no Parameters or no Outputs"},
 		{"no outputs", "outputs", "template.yaml", "Parameters: {A: {Description: a}}", "template.yaml has no Parameters or no Outputs"},
@@ -27,8 +27,6 @@ func TestGeneratorsRefuseIncompleteSources(t *testing.T) {
 		{"an unknown status", "errors", "adapters/internal/protocol/refuse.go", "package protocol\nvar statuses = map[core.Code]int{core.CodeA: http.StatusTeapot}", `adapters/internal/protocol/refuse.go: 1 statuses, unknown: "StatusTeapot"`},
 		{"no statuses", "errors", "adapters/internal/protocol/refuse.go", "package protocol", `adapters/internal/protocol/refuse.go: 0 statuses, unknown: ""`},
 		{"no metrics", "metrics", metrics, "package metrics", metrics + " names no metric"},
-		{"no CloudWatch metrics", "metrics", emf, "package emf\ntype line struct{}", emf + " declares 0 metrics, 0 sets of dimensions"},
-		{"a CloudWatch metric without a comment", "metrics", emf, "package emf\ntype line struct{ A int }\nvar a, b = []metric{{\"A\", \"Count\"}}, [][]string{{\"B\"}}", emf + ": field `A` has no comment"},
 		{"no targets", "targets", "Makefile", "run:\n", "the Makefile has no target with a text after ##"},
 		{"an unknown sample", "samples", "events/other.json", "{}", "events/other.json has no text in samples"},
 	}

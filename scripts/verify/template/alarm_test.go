@@ -17,7 +17,12 @@ type alarm struct {
 	Dimensions                                []struct{ Name, Value string }
 	Metrics                                   []struct {
 		Expression string
-		MetricStat struct{ Metric struct{ MetricName string } }
+		MetricStat struct {
+			Metric struct {
+				Namespace, MetricName string
+				Dimensions            []struct{ Name, Value string }
+			}
+		}
 	}
 	Period, EvaluationPeriods, DatapointsToAlarm int
 	Threshold                                    any
@@ -49,20 +54,25 @@ func TestAlarms(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"LateWakeUps":    `HasAlarms: Maximum of AWS/SQS ApproximateAgeOfOldestMessage QueueName=!GetAtt Queue.QueueName >= !FindInMap ["StepTimes","!Ref StepTimeout","Late"], 3 of 3 times 60 s, missing is notBreaching`,
-		"StepErrors":     "HasAlarms: Sum of AWS/Lambda Errors FunctionName=!Ref StepFunction >= 3, 2 of 5 times 60 s, missing is notBreaching",
-		"StepThrottles":  "HasAlarms: Sum of AWS/Lambda Throttles FunctionName=!Ref StepFunction >= 10, 3 of 5 times 60 s, missing is notBreaching",
-		"StreamErrors":   "HasAlarms: Sum of AWS/Lambda Errors FunctionName=!Ref StreamFunction >= 3, 2 of 5 times 60 s, missing is notBreaching",
-		"ApiErrors":      "HasAlarms: Sum of AWS/Lambda Errors FunctionName=!Ref ApiFunction >= 3, 2 of 5 times 60 s, missing is notBreaching",
-		"TriggerErrors":  "HasAlarms: Sum of AWS/Lambda Errors FunctionName=!Ref TriggerFunction >= 3, 2 of 5 times 60 s, missing is notBreaching",
-		"SweepErrors":    "HasAlarms: Sum of AWS/Lambda Errors FunctionName=!Ref SweepFunction >= 1, 3 of 5 times 60 s, missing is notBreaching",
-		"NoSweep":        "HasAlarms: Sum of AWS/Lambda Invocations FunctionName=!Ref SweepFunction < 1, 5 of 5 times 60 s, missing is breaching",
-		"TableThrottles": "HasAlarms: FILL(reads, 0) + FILL(writes, 0) >= 10, 3 of 5 times 0 s, missing is notBreaching",
-		"RestErrors":     "HasAlarms: Sum of AWS/ApiGateway 5XXError ApiName=!Ref AWS::StackName Stage=live >= 5, 2 of 5 times 60 s, missing is notBreaching",
-		"HttpErrors":     "HasAlarms: Sum of AWS/ApiGateway 5xx ApiId=!Ref HttpApi >= 5, 2 of 5 times 60 s, missing is notBreaching",
-		"UrlErrors":      "HasUrlAlarm: Sum of AWS/Lambda Url5xxCount FunctionName=!Ref StreamFunction >= 5, 2 of 5 times 60 s, missing is notBreaching",
-		"DeadWakeUps":    "HasAlarms: Sum of AWS/SQS NumberOfMessagesReceived QueueName=!GetAtt DeadLetterQueue.QueueName >= 1, 1 of 1 times 300 s, missing is notBreaching",
-		"DeadEvents":     "HasAlarms: Maximum of AWS/SQS ApproximateNumberOfMessagesVisible QueueName=!GetAtt TriggerDeadLetterQueue.QueueName >= 1, 1 of 1 times 300 s, missing is notBreaching",
+		"FailedRuns":       "HasAlarms: IF(failed >= 3, 100 * failed / runs, 0) >= 5, 1 of 1 times 0 s, missing is notBreaching",
+		"ProviderErrors":   "HasAlarms: Sum of Reveille ModelErrors Stack=!Ref AWS::StackName >= 10, 1 of 1 times 300 s, missing is notBreaching",
+		"ExpiredDecisions": "HasAlarms: Sum of Reveille Expired Stack=!Ref AWS::StackName >= 3, 1 of 1 times 3600 s, missing is notBreaching",
+		"DeadLetters":      "HasAlarms: Sum of Reveille DeadLetters Stack=!Ref AWS::StackName >= 1, 1 of 1 times 300 s, missing is notBreaching",
+		"LateSteps":        "HasAlarms: Sum of Reveille LateWakeUps Stack=!Ref AWS::StackName >= 3, 1 of 1 times 300 s, missing is notBreaching",
+		"StreamThrottles":  "HasAlarms: Sum of AWS/Lambda Throttles FunctionName=!Ref StreamFunction >= 10, 3 of 5 times 60 s, missing is notBreaching",
+		"LateWakeUps":      `HasAlarms: Maximum of AWS/SQS ApproximateAgeOfOldestMessage QueueName=!GetAtt Queue.QueueName >= !FindInMap ["StepTimes","!Ref StepTimeout","Late"], 3 of 3 times 60 s, missing is notBreaching`,
+		"StepErrors":       "HasAlarms: Sum of AWS/Lambda Errors FunctionName=!Ref StepFunction >= 3, 2 of 5 times 60 s, missing is notBreaching",
+		"StepThrottles":    "HasAlarms: Sum of AWS/Lambda Throttles FunctionName=!Ref StepFunction >= 10, 3 of 5 times 60 s, missing is notBreaching",
+		"StreamErrors":     "HasAlarms: Sum of AWS/Lambda Errors FunctionName=!Ref StreamFunction >= 3, 2 of 5 times 60 s, missing is notBreaching",
+		"ApiErrors":        "HasAlarms: Sum of AWS/Lambda Errors FunctionName=!Ref ApiFunction >= 3, 2 of 5 times 60 s, missing is notBreaching",
+		"TriggerErrors":    "HasAlarms: Sum of AWS/Lambda Errors FunctionName=!Ref TriggerFunction >= 3, 2 of 5 times 60 s, missing is notBreaching",
+		"SweepErrors":      "HasAlarms: Sum of AWS/Lambda Errors FunctionName=!Ref SweepFunction >= 1, 3 of 5 times 60 s, missing is notBreaching",
+		"NoSweep":          "HasAlarms: Sum of AWS/Lambda Invocations FunctionName=!Ref SweepFunction < 1, 5 of 5 times 60 s, missing is breaching",
+		"TableThrottles":   "HasAlarms: FILL(reads, 0) + FILL(writes, 0) + FILL(dueReads, 0) + FILL(dueWrites, 0) + FILL(waitingReads, 0) + FILL(waitingWrites, 0) + FILL(listedReads, 0) + FILL(listedWrites, 0) >= 10, 3 of 5 times 0 s, missing is notBreaching",
+		"RestErrors":       "HasAlarms: Sum of AWS/ApiGateway 5XXError ApiName=!Ref AWS::StackName Stage=live >= 5, 2 of 5 times 60 s, missing is notBreaching",
+		"HttpErrors":       "HasAlarms: Sum of AWS/ApiGateway 5xx ApiId=!Ref HttpApi >= 5, 2 of 5 times 60 s, missing is notBreaching",
+		"UrlErrors":        "HasUrlAlarm: Sum of AWS/Lambda Url5xxCount FunctionName=!Ref StreamFunction >= 5, 2 of 5 times 60 s, missing is notBreaching",
+		"DeadEvents":       "HasAlarms: Maximum of AWS/SQS ApproximateNumberOfMessagesVisible QueueName=!GetAtt TriggerDeadLetterQueue.QueueName >= 1, 1 of 1 times 300 s, missing is notBreaching",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -83,50 +93,6 @@ func TestLateIsLaterThanAStep(t *testing.T) {
 	}
 }
 
-// TestTheDashboardCanBeRead: a body that is no JSON, or draws what is not there, is
-// found by nobody before CloudFormation.
-func TestTheDashboardCanBeRead(t *testing.T) {
-	type widget struct {
-		X, Y, Width, Height int
-		Properties          struct {
-			Title   string
-			Metrics [][]any
-		}
-	}
-	of := read(t)
-	body, ok := strings.CutPrefix(resources[struct{ DashboardBody string }](t, of, "AWS::CloudWatch::Dashboard")["Board"].DashboardBody, "!Sub ")
-	if !ok || of.Resources["Board"].Condition != "HasDashboard" {
-		t.Fatalf("the dashboard is %q on condition %q", body, of.Resources["Board"].Condition)
-	}
-	taken := map[[2]int]string{}
-	parts := decode[[]any](t, []byte(body)) // the text, and what it calls the table that is used
-	if diff := cmp.Diff([]any{map[string]any{"Threads": either["!Ref Threads"]}}, parts[1:]); diff != "" {
-		t.Error(diff)
-	}
-	for _, w := range decode[struct{ Widgets []widget }](t, []byte(parts[0].(string))).Widgets {
-		if other, ok := taken[[2]int{w.X, w.Y}]; ok || w.X+w.Width > 24 {
-			t.Errorf("%q is at %d, %d, as is %q", w.Properties.Title, w.X, w.Y, other)
-		}
-		taken[[2]int{w.X, w.Y}] = w.Properties.Title
-		for _, metric := range w.Properties.Metrics {
-			for _, part := range metric {
-				text, _ := part.(string)
-				id, ok := strings.CutPrefix(text, "${")
-				if !ok || strings.HasPrefix(id, "AWS::") {
-					continue
-				}
-				id, _, _ = strings.Cut(strings.TrimSuffix(id, "}"), ".")
-				if _, ok := of.Resources[id]; !ok {
-					t.Errorf("%q draws %s, which is not there", w.Properties.Title, text)
-				}
-			}
-		}
-	}
-	if len(taken) != 9 {
-		t.Errorf("%d widgets", len(taken))
-	}
-}
-
 // TestReleases: each function has an alias, a digest that publishes it and a
 // description that changes with it, since Lambda publishes no version of what has not
 // changed.
@@ -138,7 +104,7 @@ func TestReleases(t *testing.T) {
 	}
 	want := preference{
 		Enabled: "!Ref GradualReleases", Type: `!If ["RaisesSchema","AllAtOnce","!Ref ReleaseType"]`, Role: "!GetAtt ReleaseRole.Arn",
-		Alarms: []string{"!Ref StepErrors", "!Ref StreamErrors", "!Ref TriggerErrors", "!Ref SweepErrors", "!Ref RestErrors"},
+		Alarms: []string{"!Ref StepErrors", "!Ref StreamErrors", "!Ref TriggerErrors", "!Ref SweepErrors", "!Ref RestErrors", "!Ref FailedRuns"},
 	}
 	if diff := cmp.Diff(want, g.DeploymentPreference); diff != "" {
 		t.Error(diff)

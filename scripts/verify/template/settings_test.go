@@ -75,7 +75,6 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 			"REVEILLE_LIMITS":               "!Ref Limits",
 			"REVEILLE_MODEL_CATALOG":        "!Ref ModelCatalog",
 			"REVEILLE_LOG_LEVEL":            "!Ref LogLevel",
-			"REVEILLE_METRICS":              "!Ref UsageMetrics",
 			"REVEILLE_USAGE_READERS":        "!Ref UsageReaders",
 			"REVEILLE_MODEL":                "!Ref Model",
 			"REVEILLE_ORIGINS":              "!Ref Origins",
@@ -102,7 +101,7 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 		},
 		"StreamFunction": stream,
 		"StepFunction":   step,
-		"SweepFunction":  {"REVEILLE_DEAD_LETTER_QUEUE_URL": "!Ref DeadLetterQueue"}, // it calls no model
+		"SweepFunction":  {"REVEILLE_STACK": "!Ref AWS::StackId", "REVEILLE_DEAD_LETTER_QUEUE_URL": "!Ref DeadLetterQueue"}, // it calls no model
 		"TriggerFunction": {
 			"REVEILLE_TRIGGERS":   "triggers.json",
 			"WEBHOOK_SECRET_NAME": "!Ref TriggerWebhookSecret",

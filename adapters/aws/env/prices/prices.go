@@ -33,8 +33,15 @@ type Table struct {
 	// GB has the prices of transfer, in USD per GB.
 	GB struct {
 		Logs     float64 `json:"log_ingestion"`
+		Queried  float64 `json:"log_query"`       // that queries of Logs Insights read
 		Streamed float64 `json:"response_stream"` // of a streamed response, above its first 6 MB
 	} `json:"usd_per_gb"`
+	// Month has the prices of CloudWatch for each of these, in USD per month.
+	Month struct {
+		Metric      float64 `json:"cloudwatch_metric"` // of our own, in proportion to the hours in which it has values
+		AlarmMetric float64 `json:"alarm_metric"`      // that an alarm watches
+		Dashboard   float64 `json:"dashboard"`
+	} `json:"usd_per_month"`
 	// GBMonth has the prices of storage, in USD per GB and month.
 	GBMonth struct {
 		Table   float64 `json:"dynamodb_storage"`
@@ -80,6 +87,7 @@ func (t Table) named() []named {
 		{"http_api_requests", m.HTTPRequests}, {"s3_puts", m.ObjectPuts}, {"s3_gets", m.ObjectGets},
 		{"schedule_invocations", m.Schedules}, {"log_ingestion", t.GB.Logs},
 		{"response_stream", t.GB.Streamed}, {"dynamodb_storage", t.GBMonth.Table},
-		{"s3_storage", t.GBMonth.Objects},
+		{"s3_storage", t.GBMonth.Objects}, {"log_query", t.GB.Queried}, {"cloudwatch_metric", t.Month.Metric},
+		{"alarm_metric", t.Month.AlarmMetric}, {"dashboard", t.Month.Dashboard},
 	}
 }

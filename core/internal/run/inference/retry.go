@@ -51,6 +51,7 @@ func (t *Turn) callFailed(ctx context.Context, err error) error {
 	t.broken = true
 	t.failed++ // counted before anything else: the nack has it on every further way of the step
 	kind, asked := Classify(err)
+	t.step.Claim.Failed(t.member.Provider, t.asked.Model, string(kind))
 	if Passing(err) && t.speech.whole() {
 		t.step.Claim.Warn(ctx, "model call failed after a complete turn", "kind", kind, "failed", t.failed, "error", err)
 		return t.cutPieces(ctx)

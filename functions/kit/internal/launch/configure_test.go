@@ -48,7 +48,7 @@ func TestFunctionsAreWiredAsTheDocumentsSay(t *testing.T) {
 	defaults := given(t, function(t))
 	set := given(t, function(t,
 		"REVEILLE_LEASE=45s", "REVEILLE_STEPS_PER_INVOCATION=7", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=512",
-		"REVEILLE_WEBHOOK_URL=https://hooks.example/in", "REVEILLE_USAGE_DAYS=30", "REVEILLE_METRICS=on",
+		"REVEILLE_WEBHOOK_URL=https://hooks.example/in", "REVEILLE_USAGE_DAYS=30",
 		`REVEILLE_LIMITS={"default":{"spend_a_day_usd":5}}`,
 		`REVEILLE_MODEL_CATALOG={"models":[{"provider":"p","names":["m"],"prices":[{"from":"2026-01-01","input":3,"output":4,"source":"a contract"}]}]}`,
 	))
@@ -78,8 +78,8 @@ func TestFunctionsAreWiredAsTheDocumentsSay(t *testing.T) {
 		{"the function's memory is priced", set.Metering.Memory, 512},
 		{"a million write units cost what the table of prices says", rates.WriteUnits != 0 && rates.ReadUnits != 0 && rates.QueueRequests != 0 && rates.GBSeconds != 0, true},
 		{"models' prices are known to usage", defaults.Metering.Models != nil, true},
-		{"no metrics unless they are asked for", defaults.Metering.Ended == nil, true},
-		{"REVEILLE_METRICS", set.Metering.Ended != nil, true},
+		{"stretches write lines of usage", defaults.Metering.Ended != nil, true},
+		{"steps write lines of metrics", defaults.Report != nil, true},
 		{"nothing is limited by itself", defaults.Limits.Spends(), false},
 		{"REVEILLE_LIMITS", set.Limits.Spends(), true},
 		{"REVEILLE_MODEL_CATALOG prices the limits", known && cost.String() == "3", true},

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/adapters/aws/env/prices"
-	"github.com/reveille-run/reveille/adapters/outbound/emf"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
@@ -18,13 +17,14 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/internal/usage"
 )
 
-// Start opens a function and builds its runtime with the agents, or ends the process.
-// publisher makes the receiver of announcements; nil: the function announces nothing.
-func Start(agents func(*cloud.Function) (agent.Parts, error), publisher func(*cloud.Function) (mailbox.Publisher, error)) (*cloud.Function, *host.Host) {
+// Start opens a function of a kind, such as step, and builds its runtime with the agents, or
+// ends the process. publisher makes the receiver of announcements; nil: the function announces nothing.
+func Start(kind string, agents func(*cloud.Function) (agent.Parts, error), publisher func(*cloud.Function) (mailbox.Publisher, error)) (*cloud.Function, *host.Host) {
 	c, err := cloud.Open()
 	if err != nil {
 		log.Fatal(err)
 	}
+	c.Kind = kind
 	parts, err := agents(c)
 	if err != nil {
 		log.Fatal(err)
@@ -63,12 +63,13 @@ func configure(c *cloud.Function, agents agent.Parts, to mailbox.Publisher) (hos
 	if err != nil {
 		return host.Options{}, err
 	}
+	lines := write(os.Stdout, c, metering)
 	config := host.Options{
 		Env: c.Env, Store: c.Store, Waker: c.Queue, Agents: agents, Logger: c.Logger,
 		Worker: worker(c.Env), Lease: c.Settings.Lease, Steps: c.Settings.Steps, CacheSize: c.Settings.CacheSize,
 		FollowFor: followFor,
 		Publisher: to, Announce: c.Settings.Announces(),
-		Metering: metering,
+		Metering: metering, Report: func(r host.StepReport) { report(lines, r) },
 	}
 	err = usage.Limit(&config, c.Settings)
 	return config, err
@@ -82,9 +83,6 @@ func metering(c *cloud.Function) (*host.Metering, error) {
 		return nil, err
 	}
 	m.Memory, m.Rates = c.Settings.Memory, rates
-	if c.Settings.Metrics {
-		m.Ended = emf.New(os.Stdout)
-	}
 	return m, nil
 }
 

@@ -28,7 +28,7 @@ const reserve = 5 * time.Second
 // Gateway REST API. It runs the steps of a run itself while the client listens.
 func Stream(parts wiring.Parts, models wiring.Models, web wiring.Web) {
 	var secrets keys.Keys
-	c, rt := launch.Start(func(c *cloud.Function) (agent.Parts, error) {
+	c, rt := launch.Start("stream", func(c *cloud.Function) (agent.Parts, error) {
 		return wiring.Deployment{Parts: parts, Models: models}.Agents(c.Env, secrets.Settings(c))
 	}, nil)
 	handler := identity.AllowOrigins(c.Settings, web(streamed(c, rt, authenticator(c))))
@@ -62,7 +62,7 @@ func buffered(c *cloud.Function, rt *host.Host, authenticate func(*http.Request)
 // run and returns the address of its stream, below REVEILLE_STREAM_URL. The function runs no
 // steps and needs no models.
 func API(parts wiring.Parts, web wiring.Web) {
-	c, rt := launch.Start(func(c *cloud.Function) (agent.Parts, error) { return wiring.Deployment{Parts: parts}.Idle(c.Settings) }, nil)
+	c, rt := launch.Start("api", func(c *cloud.Function) (agent.Parts, error) { return wiring.Deployment{Parts: parts}.Idle(c.Settings) }, nil)
 	handler := identity.AllowOrigins(c.Settings, web(buffered(c, rt, authenticator(c))))
 	lambda.Start(awslambda.Handlers{Env: c.Env, Logger: c.Logger}.Buffered(handler))
 }

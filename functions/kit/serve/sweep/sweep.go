@@ -6,11 +6,14 @@ import (
 	"context"
 	"encoding/json"
 	"log"
+	"os"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
+	"github.com/reveille-run/reveille/adapters/outbound/emf"
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/functions/kit/internal/cloud"
 	"github.com/reveille-run/reveille/functions/kit/internal/limits"
@@ -33,12 +36,13 @@ func Main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	handlers, repair := awslambda.Handlers{Env: c.Env, Logger: c.Logger}, repair{box, c}
-	sweep := handlers.Sweep(repair.sweep, box.Rewake, nil)
+	lines := emf.New(os.Stdout, emf.Options{Stack: c.Settings.Stack, Function: "sweep", Now: c.Env.Now})
+	handlers, repair := awslambda.Handlers{Env: c.Env, Logger: c.Logger}, repair{box, c, lines}
+	sweep := handlers.Sweep(repair.sweep, repair.rewake, nil)
 	if c.DeadLetters != nil {
-		sweep = handlers.Sweep(repair.sweep, box.Rewake, c.DeadLetters)
+		sweep = handlers.Sweep(repair.sweep, repair.rewake, c.DeadLetters)
 	}
-	dead := handlers.DeadLetters(box.Rewake)
+	dead := handlers.DeadLetters(repair.rewake)
 	lambda.Start(func(ctx context.Context, event json.RawMessage) (any, error) {
 		var batch events.SQSEvent
 		if json.Unmarshal(event, &batch) == nil && len(batch.Records) > 0 {
@@ -60,8 +64,17 @@ func configure(c *cloud.Function) (mailbox.Options, error) {
 
 // repair is a sweep, followed by a part of the sums of usage.
 type repair struct {
-	box *mailbox.Service
-	c   *cloud.Function
+	box   *mailbox.Service
+	c     *cloud.Function
+	lines *emf.Writer
+}
+
+// rewake handles a wake-up of the dead-letter queue and writes its line. A thread that cannot
+// be read has a line each time that its wake-up returns from the queue.
+func (r repair) rewake(ctx context.Context, hint core.WakeUp) (woken bool, err error) {
+	woken, err = r.box.Rewake(ctx, hint)
+	r.lines.DeadWakeUp(hint, woken)
+	return woken, err
 }
 
 // sumTime is the time that one sweep has to sum usage. The next sweep continues.

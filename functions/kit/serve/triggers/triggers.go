@@ -22,7 +22,7 @@ import (
 // Main serves the events of all sources, and webhooks through an API Gateway. It queues runs
 // but runs no steps, so it needs no models.
 func Main(parts wiring.Parts) {
-	c, rt := launch.Start(func(c *cloud.Function) (agent.Parts, error) { return wiring.Deployment{Parts: parts}.Idle(c.Settings) }, nil)
+	c, rt := launch.Start("trigger", func(c *cloud.Function) (agent.Parts, error) { return wiring.Deployment{Parts: parts}.Idle(c.Settings) }, nil)
 	handler, err := handle(c, rt)
 	if err != nil {
 		log.Fatal(err)

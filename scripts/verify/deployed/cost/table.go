@@ -17,6 +17,7 @@ func (a Account) Markdown() string {
 	a.measured(&b)
 	a.money(&b)
 	a.idle(&b)
+	a.watching(&b)
 	a.further(&b)
 	a.alternatives(&b)
 	return b.String()
@@ -127,9 +128,8 @@ func (a Account) further(b *strings.Builder) {
 		{"Your own resources", "`infra/own.yaml`, which has none at first", ""},
 		{"KMS key and its requests", "`KeyArn`", ""},
 		{"EventBridge events", "`EventBus`, and the events of your sources", ""},
-		{"CloudWatch alarms beyond ten", "`AlarmTopic`, `GradualReleases`", "see [alarms](../functions/guides/observability.md#alarms)"},
-		{"CloudWatch dashboards beyond three", "`Dashboard`", "see [alarms](../functions/guides/observability.md#alarms)"},
-		{"CloudWatch metrics beyond ten", "`UsageMetrics`", "see [metrics](../functions/guides/observability.md#metrics)"},
+		{"CloudWatch dashboards beyond three", "`Dashboard`", number(p.Month.Dashboard) + " each a month"},
+		{"Log lines that the board and saved queries read", "each time that you open or run them", number(p.GB.Queried) + " per GB"},
 		{"NAT gateways and endpoints of a VPC", "`VpcSubnets`, if the subnets have none yet", ""},
 		{"X-Ray traces", "`Tracing`", ""},
 		{"Lines of requests", "`LogLevel` `info` or `debug`: " + count(requestBytes) + " bytes for each request", usd(requestBytes*p.GB.Logs/1e3) + " per million"},
