@@ -187,7 +187,7 @@ func (k *keeper) endList() error {
 
 // finish returns what is kept of the whole text.
 func (k *keeper) finish() ([]byte, int, error) {
-	if err := k.scan.close(); err != nil {
+	if err := k.scan.complete(); err != nil {
 		return nil, 0, err
 	}
 	return k.out, k.skipped, nil

@@ -111,8 +111,8 @@ func (s *scanner) push(piece []byte) error {
 	return nil
 }
 
-// close scans the end of the text.
-func (s *scanner) close() error {
+// complete scans the end of the text.
+func (s *scanner) complete() error {
 	if s.state == inNumber && s.depth == 0 && s.number.whole() {
 		s.state = wantEnd
 	}
