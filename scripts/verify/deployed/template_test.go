@@ -42,6 +42,8 @@ type deployment struct {
 	calls   map[string]*recorder // by logical id of a function
 	meter   *dynamotest.Meter    // of all of them
 	pollers []host.Poller
+	options deployOptions
+	named   stack.Options
 }
 
 // properties decodes the resolved properties of all resources of a type.
@@ -121,15 +123,16 @@ func deployWith(tb testing.TB, parameters map[string]string, o deployOptions) *d
 	if o.own != nil {
 		nested["infra/own.yaml"] = o.own
 	}
-	s, err := stack.Read(transform(tb), stack.Options{
+	named := stack.Options{
 		Nested: nested,
 		Name:   fmt.Sprintf("stack%d", time.Now().UnixNano()), Parameters: parameters,
 		QueueURL: func(name string) string { return os.Getenv("AWS_ENDPOINT_URL_SQS") + "/" + stack.Account + "/" + name },
-	})
+	}
+	s, err := stack.Read(transform(tb), named)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	d := &deployment{world: &world{report: o.report}, stack: s, calls: map[string]*recorder{}, meter: &dynamotest.Meter{Next: http.DefaultTransport}}
+	d := &deployment{options: o, named: named, world: &world{report: o.report}, stack: s, calls: map[string]*recorder{}, meter: &dynamotest.Meter{Next: http.DefaultTransport}}
 	d.makeTables(tb, tables)
 	d.makeQueues(tb, queues)
 	d.makeBucket(tb)
@@ -233,11 +236,14 @@ func (d *deployment) makeQueues(tb testing.TB, client *awssqs.Client) {
 func (d *deployment) makeBucket(tb testing.TB) {
 	tb.Helper()
 	d.objects = serviceOf(tb, "s3", "AWS_ENDPOINT_URL_S3")
-	if all := properties[any](tb, d.stack, "AWS::S3::Bucket"); len(all) != 1 {
+	all := properties[struct{ VersioningConfiguration struct{ Status string } }](tb, d.stack, "AWS::S3::Bucket")
+	if len(all) != 1 {
 		tb.Fatalf("buckets: %v", all)
 	}
 	bucket := "/" + d.name(tb, "Payloads")
 	d.objects.must(tb.Context(), "PUT", bucket, "", nil)
+	versions := "<VersioningConfiguration><Status>" + all["Payloads"].VersioningConfiguration.Status + "</Status></VersioningConfiguration>"
+	d.objects.must(tb.Context(), "PUT", bucket+"?versioning", "", []byte(versions))
 	tb.Cleanup(func() { _, _, _ = d.objects.try(context.Background(), "DELETE", bucket, "", nil) })
 }
 
