@@ -21,8 +21,8 @@
 // The file reveille.json of a project records the version or the commit from which it was made
 // (record.go). From there the command makes the texts of then (base.go), and merges them with
 // the texts of now and those of the user (plan.go). It writes nothing before all of that
-// succeeds (update.go, apply.go). Files of the user, such as app/app.go and infra/own.yaml, stay
-// as they are.
+// succeeds (update.go, apply.go). Files of the user, such as infra/own.yaml and those of the
+// folder app, stay as they are.
 //
 // The command creates the project in a folder next to DIR and moves it when it is complete,
 // so an error leaves no files. DIR must be new or empty.
