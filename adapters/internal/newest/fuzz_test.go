@@ -19,7 +19,7 @@ func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		`{"messages":[{"role":"user"},{"role":"assistant","a":[1,-0.5e-3,true,false,null]},{"role":"user","b":"\u00e9\n\\\""}],"id":"é"}`,
 		`{"messages":[{"role":"system"},{},{"role":"assistant"},{"role":"assistant"},{"role":"user"}]}`,
-		`{"messages":[{"role":"assistant","Role":"user"}],"messages":[]}`, `[[[[[[]]]]]]`, ` -1.5E+7 `, `"\ud83d\ude00"`, `{"messages":[5]}`, `{"a":01}`, "{\"a\":\"\xff\"}", `{"a":tru}`, `{} {}`,
+		`{"messages":[{"role":"assistant","Role":"user"}],"messages":[]}`, `[[[[[[]]]]]]`, ` -1.5E+7 `, `"\ud83d\ude00"`, `{"messages":[5]}`, `{"a":01}`, "{\"a\":\"\xff\"}", "A\xff0", `{"a":tru}`, `{} {}`,
 	} {
 		f.Add([]byte(seed), 20)
 	}

@@ -60,11 +60,15 @@ func Read(r io.Reader, list List, limits Limits) (body []byte, skipped int, err 
 		if err == nil {
 			whole -= partial(buffer[:n])
 		}
+		valid := whole
 		if !utf8.Valid(buffer[:whole]) {
-			return nil, 0, core.Errorf(core.CodeInvalid, "body is not UTF-8 at byte %d", k.scan.read+int64(invalidAt(buffer[:whole])))
+			valid = invalidAt(buffer[:whole])
 		}
-		if err := k.scan.push(buffer[:whole]); err != nil {
+		if err := k.scan.push(buffer[:valid]); err != nil {
 			return nil, 0, err
+		}
+		if valid < whole {
+			return nil, 0, core.Errorf(core.CodeInvalid, "body is not UTF-8 at byte %d", k.scan.read)
 		}
 		cut = copy(before[:], buffer[whole:n])
 		if err == io.EOF {
