@@ -182,7 +182,7 @@ func newBookkeeper(t *testing.T) *bookkeeper {
 	t.Cleanup(server.Close)
 	mains := maps.Clone(folders)
 	mains["StepFunction"], mains["StreamFunction"] = "scripts/verify/deployed/wire/step", "scripts/verify/deployed/wire/stream"
-	k.deployment = deployWith(t, map[string]string{"Auth": "none", "LogLevel": "error", "Model": "openai/gpt-5-mini", "ModelBaseUrl": server.URL}, deployOptions{
+	k.deployment = deployWith(t, map[string]string{"Auth": "none", "LogLevel": "error", "Model": "openai/gpt-5-mini", "ModelBaseUrl": server.URL, "EgressAllow": "127.0.0.1"}, deployOptions{
 		folders:   mains,
 		sandboxes: 1, // what is measured as warm is not to start another
 		report: func(r host.Report) {

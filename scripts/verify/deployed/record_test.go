@@ -27,6 +27,7 @@ type recorder struct {
 	sync.Mutex
 	calls map[string]int    // how often
 	meter *dynamotest.Meter // nil: units are not counted
+	full  *throttle         // refuses requests to DynamoDB; nil: none
 }
 
 // endpoint is one that records for one function.
@@ -48,6 +49,9 @@ func (r *recorder) endpoint(tb testing.TB, target string) string {
 		q.Body = io.NopCloser(bytes.NewReader(body))
 		if target := q.Header.Get("X-Amz-Target"); target != "" {
 			r.keep(tb, target, body)
+			if r.full.meets(w, target, body) {
+				return
+			}
 		} else {
 			r.keepObject(tb, q)
 		}

@@ -113,6 +113,9 @@ type deployOptions struct {
 	own         []byte // the template of the user's resources in JSON; nil: there are none
 	environment string // the file with variables of tools; empty: that of package app
 	triggers    string // the file of triggers; empty: those of the samples
+
+	full      *throttle // refuses requests of the functions to DynamoDB; nil: none
+	variables []string  // of each function, in place of the template's
 }
 
 // deployWith is deploy with options.
@@ -277,7 +280,7 @@ func (d *deployment) makeFunctions(tb testing.TB, o deployOptions) {
 		if err := errors.Join(err, err2); err != nil || p.Handler != "bootstrap" {
 			tb.Fatalf("%s: %+v, %v", id, p, err)
 		}
-		d.calls[id] = &recorder{meter: d.meter}
+		d.calls[id] = &recorder{meter: d.meter, full: o.full}
 		f := host.Function{
 			Name: d.name(tb, id), Bootstrap: build(tb, o.folders[id], ""), Concurrency: o.sandboxes, Timeout: time.Duration(seconds) * time.Second, MemoryMB: int(memory),
 			Env: []string{"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test"},
@@ -300,6 +303,7 @@ func (d *deployment) makeFunctions(tb testing.TB, o deployOptions) {
 			}
 			f.Env = append(f.Env, name+"="+text)
 		}
+		f.Env = append(f.Env, o.variables...)
 		all = append(all, f)
 	}
 	d.run(tb, all...)

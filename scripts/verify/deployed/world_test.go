@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,6 +37,7 @@ type world struct {
 	box                     *mailbox.Service
 	host                    *host.Host
 	report                  func(host.Report) // nil: nobody is told of invocations
+	printed                 printed           // what the functions have printed
 }
 
 // tenant is what REVEILLE_AUTH=none makes of everybody.
@@ -108,8 +110,7 @@ func (w *world) function(name, bootstrap string, timeout time.Duration, variable
 // run starts the host.
 func (w *world) run(tb testing.TB, functions ...host.Function) {
 	tb.Helper()
-	var output bytes.Buffer
-	h, err := host.New(host.Options{Logger: slog.New(slog.DiscardHandler), Output: &output, Report: w.report}, functions...)
+	h, err := host.New(host.Options{Logger: slog.New(slog.DiscardHandler), Output: &w.printed, Report: w.report}, functions...)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -118,10 +119,28 @@ func (w *world) run(tb testing.TB, functions ...host.Function) {
 			tb.Error(err)
 		}
 		if tb.Failed() {
-			tb.Logf("the functions printed:\n%s", output.String())
+			tb.Logf("the functions printed:\n%s", w.printed.bytes())
 		}
 	})
 	w.host = h
+}
+
+// printed is what functions have printed, which may be read while they print.
+type printed struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (p *printed) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.all.Write(b)
+}
+
+func (p *printed) bytes() []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return bytes.Clone(p.all.Bytes())
 }
 
 // submit enqueues a text on a thread.

@@ -1,9 +1,11 @@
-// Package agent is the demo agent with an additional tool. The tool uses profiles, which the
-// role of a function allows and no tool of the demo agent does.
+// Package agent is the demo agent with two additional tools. One uses profiles, which the
+// role of a function allows and no tool of the demo agent does. The other ends its process, as
+// a tool does that runs out of memory.
 package agent
 
 import (
 	"context"
+	"os"
 
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/state"
@@ -13,15 +15,20 @@ import (
 
 var notes = state.ProfileKey[string]{Name: "notes"}
 
-// Parts returns the parts of the demo agent and the tool profile. The tool writes, reads, lists
-// and deletes a profile of the tenant, and returns the results.
+// Parts returns the parts of the demo agent and the tools profile and crash. The tool profile
+// writes, reads, lists and deletes a profile of the tenant, and returns the results. The tool
+// crash ends the process.
 func Parts(models map[string]agent.ModelBinding) (agent.Parts, error) {
 	parts, err := demo.Parts(models)
 	if err != nil {
 		return agent.Parts{}, err
 	}
 	profile := tool.New(tool.Spec{Name: "profile", Description: "Keeps a note and forgets it."}, useProfiles)
-	parts.Tools = append(parts.Tools, profile)
+	crash := tool.New(tool.Spec{Name: "crash", Description: "Ends the process."}, func(context.Context, tool.Call, struct{}) (tool.Result, error) {
+		os.Exit(3)
+		return tool.Result{}, nil
+	})
+	parts.Tools = append(parts.Tools, profile, crash)
 	return parts, nil
 }
 
