@@ -56,7 +56,8 @@ func TestOutcomesAreMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop := d.poll(t)
-	for id, text := range map[string]string{"natural": "echo: a", "waits": "approve: ship it", "f1": "fail", "f2": "fail", "f3": "fail"} {
+	d.submit(t, "waits", "approve: ship it")
+	for id, text := range map[string]string{"natural": "echo: a", "f1": "fail", "f2": "fail", "f3": "fail"} {
 		d.submit(t, id, text)
 		d.ends(t, id)
 	}
@@ -72,6 +73,11 @@ func TestOutcomesAreMetrics(t *testing.T) {
 	}
 	for _, id := range []string{"late1", "late2", "late3"} {
 		d.ends(t, id)
+	}
+	for begin := time.Now(); len(d.head(t, "waits").Tickets) == 0; time.Sleep(50 * time.Millisecond) {
+		if time.Since(begin) > time.Minute {
+			t.Fatal("the run does not wait")
+		}
 	}
 	stop()
 	if _, err := d.host.Invoke(t.Context(), d.name(t, "TriggerFunction"), []byte(`{"trigger":"weekly","time":"2026-11-23T07:00:00Z"}`)); err == nil {
@@ -129,7 +135,7 @@ func (d *deployment) checkQueries(t *testing.T) {
 	if diff := cmp.Diff([]string{"wake_up f1 false"}, dead); diff != "" {
 		t.Errorf("dead letters (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]alarms.Row{{"provider": "demo", "model": "scripted", "reason": "invalid_request", "errors": "3"}}, d.shows(t, "ProviderErrors")); diff != "" {
+	if diff := cmp.Diff([]alarms.Row{{"provider": "scripted", "model": "scripted", "reason": "invalid_request", "errors": "3"}}, d.shows(t, "ProviderErrors")); diff != "" {
 		t.Errorf("errors of models (-want +got):\n%s", diff)
 	}
 	if rows := d.shows(t, "LateSteps"); len(rows) != 1 || rows[0]["late"] != "3" || rows[0]["tenant"] != "public" {
