@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,7 +42,7 @@ func (s *seen) Stepped(agent string, took time.Duration) {
 func (s *seen) Reported(r run.StepReport) {
 	line := fmt.Sprintf("%s: reported %s", r.Run.AgentID, r.Run.Status)
 	if end := r.Run.Termination; end != nil {
-		line += " " + string(end.Type)
+		line = strings.TrimSpace(line + " " + string(end.Type) + " " + end.Code)
 	}
 	if r.Late != 0 {
 		line += fmt.Sprintf(", late %s", r.Late)

@@ -31,9 +31,9 @@ func TestStepsReport(t *testing.T) {
 			"demo: reported  rate_limited", "demo: reported  rate_limited", "demo: reported done natural_end",
 		}},
 		{"calls that fail for the last time", "hi", options{model: failing(9, &model.Error{Kind: model.KindProvider}, new(int))}, 0, nil, []string{
-			"demo: reported  provider", "demo: reported  provider", "demo: reported done error provider",
+			"demo: reported  provider", "demo: reported  provider", "demo: reported done error model provider",
 		}},
-		{"a permanent failure", "fail", options{}, 0, nil, []string{"demo: reported done error invalid_request"}},
+		{"a permanent failure", "fail", options{}, 0, nil, []string{"demo: reported done error model invalid_request"}},
 		{"a wait, and a decision a minute late", "echo: a", options{plugins: []plugin.Plugin{once("")}}, 0, func(t *testing.T, w *world) {
 			w.mustDecide(t, 0, approve)
 			time.Sleep(2 * time.Minute)
@@ -45,6 +45,14 @@ func TestStepsReport(t *testing.T) {
 			}
 			w.finish(t, key, nil)
 		}, []string{"demo: reported waiting", "demo: reported done cancelled"}},
+		{"a decision that does not come in time", "echo: a", options{plugins: []plugin.Plugin{gates(func(plugin.GateCall) (plugin.Verdict, error) {
+			v := suspends("ask")
+			v.Suspend.Timeout = time.Hour
+			return v, nil
+		})}}, 0, func(t *testing.T, w *world) {
+			time.Sleep(2 * time.Hour)
+			w.finish(t, key, nil)
+		}, []string{"demo: reported waiting", "demo: reported done error expired"}},
 		{"a run that was behind another for 90 s", "slow: 900", options{}, 0, nil, []string{"demo: reported done natural_end", "demo: reported done natural_end"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
