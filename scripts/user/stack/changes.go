@@ -116,8 +116,8 @@ func shown(value string) string {
 	return value
 }
 
-// print writes to the terminal what the deployment will change.
-func (s *stack) print(template parameters, before deployedStack, to schema) {
+// printChanges writes to the terminal what the deployment will change.
+func (s *stack) printChanges(template parameters, before deployedStack, to schema) {
 	fmt.Fprintf(s.out, "environment %s: stack %s, region %s, profile %s\n", s.env.name, s.name, or(s.env.region, "of your AWS settings"), or(s.env.profile, "of your AWS settings"))
 	if len(s.env.computed) > 0 {
 		fmt.Fprintf(s.out, "%s, %s: %s in parameter_overrides is not used any more: delete it\n", samconfig, s.env.section(), strings.Join(s.env.computed, ", "))

@@ -39,7 +39,7 @@ func (s *stack) deploy(options []string) error {
 	if err != nil {
 		return err
 	}
-	s.print(template, before, to)
+	s.printChanges(template, before, to)
 	asks := s.env.confirms && !slices.Contains(options, "--no-confirm-changeset") || slices.Contains(options, "--confirm-changeset")
 	if err := s.confirm(asks); err != nil {
 		return err

@@ -38,7 +38,7 @@ const between = 5 * time.Second
 // tables restores both tables and waits until they can be used.
 func (r *Restore) tables(ctx context.Context) error {
 	for _, t := range r.state.Tables {
-		if err := r.copy(ctx, t); err != nil {
+		if err := r.restoreTable(ctx, t); err != nil {
 			return err
 		}
 	}
@@ -51,8 +51,8 @@ func (r *Restore) tables(ctx context.Context) error {
 	return nil
 }
 
-// copy begins the restore of one table, unless it has begun.
-func (r *Restore) copy(ctx context.Context, t copied) error {
+// restoreTable begins the restore of one table, unless it has begun.
+func (r *Restore) restoreTable(ctx context.Context, t copied) error {
 	there, err := r.describe(ctx, t.Target)
 	var missing *types.ResourceNotFoundException
 	switch {
