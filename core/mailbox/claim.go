@@ -51,6 +51,9 @@ func (s *Service) ClaimFrom(ctx context.Context, known thread.Head, hint core.Wa
 	case errors.Is(err, thread.ErrSuspect):
 		return head, false, s.wakes.send(ctx, renewed(hint), suspectDelay+s.env.Jitter(5*suspectDelay), point.Continue)
 	case core.CodeOf(err) == core.CodeCorrupt:
+		if handled, failed := s.setAside(ctx, hint.Key(), err); handled {
+			return head, false, failed
+		}
 		return head, false, err // no other attempt can read it, so that the queue's own count ends it
 	}
 	// From here on the claim failed for a reason that another attempt may overcome, such as

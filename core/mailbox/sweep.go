@@ -141,12 +141,16 @@ const rewakeDelay = time.Minute
 
 // Rewake is the dead-letter queue's consumer: a thread that still has something to do, now
 // or later, is woken again after a delay. Otherwise, and for a hint that names no thread,
-// woken is false and the hint can be dropped.
+// woken is false and the hint can be dropped. A thread whose head cannot be decoded is
+// quarantined.
 func (s *Service) Rewake(ctx context.Context, hint core.WakeUp) (woken bool, err error) {
 	if hint.Check() != nil || hint.Kind == core.WakeCompact { // a later step asks again
 		return false, nil
 	}
 	head, err := s.Head(ctx, hint.Key())
+	if handled, failed := s.setAside(ctx, hint.Key(), err); handled {
+		return false, failed
+	}
 	if err != nil || head.DueAt == 0 {
 		return false, err
 	}

@@ -58,6 +58,31 @@ type Backend interface {
 	// limit below 1 is core.CodeInvalid.
 	Erase(ctx context.Context, key core.ThreadKey, limit int) (erased int, err error)
 
+	// Heads that cannot be decoded. Calls for their threads return a *DamagedError. Records
+	// stay as they are.
+
+	// StoredHead reads a thread's head without decoding it, strongly consistent. A thread
+	// that does not exist is the zero StoredHead and no error.
+	StoredHead(ctx context.Context, key core.ThreadKey) (StoredHead, error)
+	// QuarantineHead marks a damaged head: the thread leaves the indexes of threads that are
+	// due or wait, so that no sweep wakes it again. The stored bytes stay as they are. done
+	// is false if the stored head is not the given one any more; then nothing has changed.
+	// The refusals are those of [StoredHead.CheckDamaged]. since is in unix milliseconds,
+	// above 0. A mark has no effect on a head that can be decoded after all, for example by
+	// a later program: Head returns it, and Commit writes the next one, without a mark.
+	QuarantineHead(ctx context.Context, key core.ThreadKey, was StoredHead, since int64) (done bool, err error)
+	// ReleaseHead removes the mark from a head that can be decoded, and puts the thread into
+	// the indexes as that head says. done is as of QuarantineHead. A head without a mark
+	// stays as it is. Its error for a head that cannot be decoded is Damage.
+	ReleaseHead(ctx context.Context, key core.ThreadKey, was StoredHead) (done bool, err error)
+	// ReplaceHead puts another head in the place of a damaged one, with or without a mark.
+	// done and the refusals are as of QuarantineHead.
+	ReplaceHead(ctx context.Context, key core.ThreadKey, was StoredHead, next thread.Head) (done bool, err error)
+	// Quarantined lists the threads whose heads have a mark, in the order of tenant and
+	// thread, at most limit of them. It starts after the given one (nil: from the first),
+	// and may lag.
+	Quarantined(ctx context.Context, after *core.ThreadKey, limit int) ([]core.ThreadKey, error)
+
 	// The index of threads that are due, and what people look through. These may lag.
 
 	// Overdue lists threads of the shard (see [Overdue.Shard]) whose DueAt is at or before

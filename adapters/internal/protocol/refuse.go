@@ -53,6 +53,7 @@ var statuses = map[core.Code]int{
 	core.CodeStale:         http.StatusConflict,
 	core.CodeSuperseded:    http.StatusConflict,
 	core.CodeClosing:       http.StatusConflict,
+	core.CodeCorrupt:       http.StatusConflict, // of a damaged thread: see Public
 	core.CodeDeleted:       http.StatusGone,
 	core.CodeTooLarge:      http.StatusRequestEntityTooLarge,
 	core.CodeFull:          http.StatusTooManyRequests,
@@ -83,6 +84,12 @@ func Public(err error) Problem {
 		return Problem{Error: fmt.Sprintf("request body is larger than %d bytes", tooLarge.Limit), Code: core.CodeTooLarge}
 	case code == core.CodeForbidden:
 		return Problem{Error: "not found", Code: core.CodeNotFound}
+	case code == core.CodeCorrupt:
+		damaged, ok := errors.AsType[*store.DamagedError](err)
+		if !ok {
+			return Problem{Error: "internal error", Code: core.CodeInternal}
+		}
+		return Problem{Error: damagedText(damaged), Code: code}
 	case code == core.CodeSchema, code == core.CodeSuspect, code == core.CodeApplied, code == core.CodeFenced,
 		code == core.CodeInternal && (errors.Is(err, context.DeadlineExceeded) || clientLeft(err)):
 		code = core.CodeUnavailable // internal to the runtime, and resolved by another attempt
@@ -105,6 +112,16 @@ func Public(err error) Problem {
 		}
 	}
 	return p
+}
+
+// damagedText says what can be done about a thread whose head cannot be read. It has no owner
+// that is known, so that only an operator may delete it.
+func damagedText(e *store.DamagedError) string {
+	state := "damaged"
+	if e.Quarantined != 0 {
+		state = "damaged and quarantined"
+	}
+	return fmt.Sprintf("thread %s is %s and cannot be used or deleted by a client: the operator can run doctor release %[1]s after a repair, or doctor delete %[1]s", e.Key.Thread, state)
 }
 
 // placePause is after how many seconds a client should ask again that came when too many

@@ -18,6 +18,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/store"
 )
 
 func TestRefusalsHaveAStatusAndAText(t *testing.T) {
@@ -55,6 +56,8 @@ func TestRefusalsHaveAStatusAndAText(t *testing.T) {
 		{fmt.Errorf("put: %w", context.Canceled), 503, `{"error":"` + again + `","code":"unavailable"}`, false},
 		{core.Errorf(core.CodeInternal, "secret"), 500, `{"error":"` + internal + `","code":"internal"}`, true},
 		{core.Errorf(core.CodeCorrupt, "M#1"), 500, `{"error":"` + internal + `","code":"internal"}`, true},
+		{fmt.Errorf("read: %w", &store.DamagedError{Key: core.ThreadKey{Tenant: "acme", Thread: "t1"}, Cause: errors.New("M#1")}), 409, `{"error":"thread t1 is damaged and cannot be used or deleted by a client: the operator can run doctor release t1 after a repair, or doctor delete t1","code":"corrupt"}`, false},
+		{&store.DamagedError{Key: core.ThreadKey{Tenant: "acme", Thread: "t1"}, Quarantined: 1, Cause: errors.New("M#1")}, 409, `{"error":"thread t1 is damaged and quarantined and cannot be used or deleted by a client: the operator can run doctor release t1 after a repair, or doctor delete t1","code":"corrupt"}`, false},
 		{errors.New("anything"), 500, `{"error":"` + internal + `","code":"internal"}`, true},
 	}
 	for _, test := range tests {

@@ -15,8 +15,9 @@ func allRoutes() []route {
 
 // Codes that many routes refuse with.
 var (
-	// The record does not exist, is another user's, or was deleted; or the store throttles.
-	absent = []core.Code{core.CodeNotFound, core.CodeDeleted, core.CodeThrottled}
+	// The record does not exist, is another user's, was deleted or is damaged; or the store
+	// throttles.
+	absent = []core.Code{core.CodeNotFound, core.CodeDeleted, core.CodeCorrupt, core.CodeThrottled}
 	// Input.
 	refused = append(slices.Clone(absent), core.CodeUnsupported, core.CodeConflict, core.CodeBusy, core.CodeSuperseded, core.CodeFull)
 	// Requests that create a run.
@@ -137,7 +138,7 @@ func threadRoutes() []route {
 		},
 		{
 			Method: "DELETE", Path: "/v1/threads/{thread}", Name: "deleteThread", serve: (*api).deleteThread,
-			Text:  "Delete a thread permanently. From then on the thread and its runs are 410, and its workers stop. Child threads stay by default (`child_strategy=detach`). With `cascade` they are deleted too. With `reject` the request is refused with 409 while there is one. A worker then erases the records. Sweeps repeat that for 20 minutes, since a paused worker may write until then.",
+			Text:  "Delete a thread permanently. From then on the thread and its runs are 410, and its workers stop. Child threads stay by default (`child_strategy=detach`). With `cascade` they are deleted too. With `reject` the request is refused with 409 while there is one. A thread that is damaged is 409 `corrupt`: its owner is unknown, so only the operator can delete it. A worker then erases the records. Sweeps repeat that for 20 minutes, since a paused worker may write until then.",
 			Takes: []any{ofThread{}, childStrategy{}}, Answers: []answer{{Status: 204}}, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict}),
 		},
 		{

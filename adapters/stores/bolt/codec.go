@@ -18,10 +18,11 @@ const separator = "\x00"
 const maxKeySize = 16 << 10
 
 // itemFormat is the first byte of every record and pointer, headFormat that of
-// every head.
+// every head, and quarantineFormat that of a quarantined one.
 const (
-	itemFormat = 2
-	headFormat = 3
+	itemFormat       = 2
+	headFormat       = 3
+	quarantineFormat = 4
 )
 
 // A checksum (CRC-32C) follows the format byte. It also covers the key, so that a value

@@ -72,7 +72,8 @@
 //	meta        "schema"                       number of this layout
 //	            "sum"                          of the entries, see entrySum
 //	            "revision"                     the newest profile's as its fence
-//	threads     tenant 0 thread 0              thread.Head.AppendBinary
+//	threads     tenant 0 thread 0              thread.Head.AppendBinary; of a quarantined head:
+//	                                           time, and the whole damaged value
 //	            tenant 0 thread 0 name         a record: fence, version, expiry, payload
 //	pointers    tenant 0 name                  as a record, fence and version 0
 //	usage       see usageHourKey               as a record

@@ -32,7 +32,13 @@ func readHead(tx *bbolt.Tx, at []byte) (store.Head, error) {
 	if value == nil {
 		return store.Head{}, nil
 	}
-	return decodeHead(at, value)
+	original, since := quarantined(at, value)
+	head, err := decodeHead(at, original)
+	if core.CodeOf(err) == core.CodeCorrupt {
+		key, _ := parseHeadKey(at) // calls have checked it
+		return store.Head{}, &store.DamagedError{Key: key, Quarantined: since, Cause: err}
+	}
+	return head, err
 }
 
 func encodeHead(at []byte, head *store.Head) []byte {

@@ -31,6 +31,7 @@
 //	g, d    shard and time of the due index; only while DueAt is set
 //	w, o    tenant, and time and thread, of the waiting index; only while the head has a Run.WaitsSince
 //	l, m    tenant and list, and place in it, of the listed index; only of a record that is listed
+//	q       when a damaged HEAD was quarantined, unix milliseconds; it then has l and m, and neither g, d, w nor o
 //	p, z    a payload; z is there when it is zstd-compressed
 //	b, n    name and size of the object that is the payload, in place of p
 //	f       fence under which a record was written

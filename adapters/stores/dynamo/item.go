@@ -46,6 +46,8 @@ const (
 	attrPlace    = "m"
 	attrObject   = "b"
 	attrSize     = "n"
+
+	attrQuarantined = "q"
 )
 
 // headName is the sort key of a HEAD, pointerName that of a pointer. No record
@@ -114,16 +116,20 @@ func decodeHead(key core.ThreadKey, it item) (store.Head, error) {
 	var head store.Head
 	err := head.UnmarshalBinary(blobOf(it, attrHead))
 	if core.CodeOf(err) == core.CodeCorrupt { // thread's, which knows of no store
-		return store.Head{}, fmt.Errorf("head of %s: %w: %w", key, store.ErrCorrupt, err)
+		return store.Head{}, damagedHead(key, it, fmt.Errorf("head of %s: %w: %w", key, store.ErrCorrupt, err))
 	}
 	if err != nil {
 		return store.Head{}, fmt.Errorf("head of %s: %w", key, err)
 	}
 	version, err := numberOf(it, attrVersion)
 	if err != nil || version != head.Version {
-		return store.Head{}, fmt.Errorf("head of %s: %w: version is %d in the head and %d in the item", key, store.ErrCorrupt, head.Version, version)
+		return store.Head{}, damagedHead(key, it, fmt.Errorf("head of %s: %w: version is %d in the head and %d in the item", key, store.ErrCorrupt, head.Version, version))
 	}
 	return head, nil
+}
+
+func damagedHead(key core.ThreadKey, it item, cause error) error {
+	return &store.DamagedError{Key: key, Quarantined: quarantined(it), Cause: cause}
 }
 
 // encodeRecord makes the item of a record whose payload has at most limit bytes after

@@ -60,16 +60,27 @@ func (s *backend) write(key core.ThreadKey, c store.Commit, records []store.Reco
 	for _, record := range records {
 		s.put(key, record)
 	}
-	thread.head, thread.version = c.Head.AppendBinary(thread.head[:0]), c.Head.Version // no other code has the old one
-	if c.Head.Deleted {                                                                // nothing follows that would need the room of the heads before
+	s.setHead(key, thread, &c.Head)
+}
+
+// setHead stores a head and indexes it.
+func (s *backend) setHead(key core.ThreadKey, thread *contents, next *store.Head) {
+	thread.marked = 0
+	thread.head, thread.version = next.AppendBinary(thread.head[:0]), next.Version // no other code has the old one
+	if next.Deleted {                                                              // nothing follows that would need the room of the heads before
 		thread.head = slices.Clone(thread.head)
 	}
-	if index := s.due[(store.Overdue{Key: key}).Shard()]; c.Head.DueAt > 0 {
-		index[key] = c.Head.DueAt
+	s.indexHead(key, next.DueAt, next.Run.WaitsSince)
+}
+
+// indexHead puts a thread into the indexes, or takes it out of them; 0: it is in none.
+func (s *backend) indexHead(key core.ThreadKey, due, waits int64) {
+	if index := s.due[(store.Overdue{Key: key}).Shard()]; due > 0 {
+		index[key] = due
 	} else {
 		delete(index, key)
 	}
-	s.indexWaiting(key, c.Head.Run.WaitsSince)
+	s.indexWaiting(key, waits)
 }
 
 // taken lists those of the pointers that hold another value.

@@ -34,6 +34,7 @@ type pointer struct{ tenant, name string }
 type contents struct {
 	head    []byte
 	version uint64          // of the head
+	marked  int64           // when the head was quarantined, unix milliseconds; 0: it is not
 	records []*store.Record // sorted by name
 }
 
@@ -232,7 +233,11 @@ func (s *backend) head(key core.ThreadKey) (thread.Head, error) {
 	if c == nil || c.head == nil {
 		return thread.Head{}, nil
 	}
-	return thread.Decode(c.head)
+	h, err := thread.Decode(c.head)
+	if core.CodeOf(err) == core.CodeCorrupt {
+		return thread.Head{}, &store.DamagedError{Key: key, Quarantined: c.marked, Cause: err}
+	}
+	return h, err
 }
 
 // version is that of the stored head, 0 of none; the caller holds the lock.
