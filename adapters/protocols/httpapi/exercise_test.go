@@ -463,5 +463,12 @@ func (e *exercise) common() {
 			e.send(map[bool]int{true: 500, false: 503}[failing.Error() == "the disk is gone"], r.Method, path, body, "", as[r.Name]...)
 			e.store.unread = nil
 		}
+		if slices.Contains(r.Refuses, core.CodeCorrupt) {
+			e.store.unread = &store.DamagedError{Key: core.ThreadKey{Tenant: "secret-tenant", Thread: "o1"}, Cause: errors.New("M#1")}
+			if text := e.send(409, r.Method, path, body, ""); strings.Contains(text, "M#1") || strings.Contains(text, "secret") {
+				e.t.Errorf("%s of a damaged thread: %s", r.Name, text)
+			}
+			e.store.unread = nil
+		}
 	}
 }

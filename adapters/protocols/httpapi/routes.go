@@ -18,6 +18,8 @@ var (
 	// The record does not exist, is another user's, was deleted or is damaged; or the store
 	// throttles.
 	absent = []core.Code{core.CodeNotFound, core.CodeDeleted, core.CodeCorrupt, core.CodeThrottled}
+	// The same of lists, which omit damaged threads.
+	unlisted = []core.Code{core.CodeNotFound, core.CodeDeleted, core.CodeThrottled}
 	// Input.
 	refused = append(slices.Clone(absent), core.CodeUnsupported, core.CodeConflict, core.CodeBusy, core.CodeSuperseded, core.CodeFull)
 	// Requests that create a run.
@@ -32,12 +34,12 @@ func listRoutes() []route {
 		{
 			Method: "GET", Path: "/v1/threads", Name: "getThreads", serve: (*api).getThreads,
 			Text:  "List your threads and threads without an owner, newest activity first. A thread is active when it is created, and when one of its runs ends or starts to wait. A filtered page may have fewer threads than its limit, or none, while `has_more` is true.",
-			Takes: []any{paged{}, ofThreads{}}, Answers: []answer{{Status: 200, Body: threadList{}}}, Refuses: absent,
+			Takes: []any{paged{}, ofThreads{}}, Answers: []answer{{Status: 200, Body: threadList{}}}, Refuses: unlisted,
 		},
 		{
 			Method: "GET", Path: "/v1/threads/summaries", Name: "getSummaries", serve: (*api).getSummaries,
 			Text:  "List threads with their metadata, the last run, and excerpts of its input and response. Order and filters are those of `GET /v1/threads`.",
-			Takes: []any{paged{}, ofThreads{}}, Answers: []answer{{Status: 200, Body: threadSummaries{}}}, Refuses: absent,
+			Takes: []any{paged{}, ofThreads{}}, Answers: []answer{{Status: 200, Body: threadSummaries{}}}, Refuses: unlisted,
 		},
 		{
 			Method: "POST", Path: "/v1/threads", Name: "postThread", serve: (*api).postThread,
@@ -48,7 +50,7 @@ func listRoutes() []route {
 		{
 			Method: "GET", Path: "/v1/runs", Name: "getRuns", serve: (*api).getRuns,
 			Text:  "List the runs of your threads and of threads without an owner, newest submission first. The list includes runs of child threads. Each run has the start of its input, the title of its thread and its cost. A filtered page may have fewer runs than its limit, or none, while `has_more` is true.",
-			Takes: []any{paged{}, ofRuns{}, ofRunFilters{}, ofOneThread{}}, Answers: []answer{{Status: 200, Body: runList{}}}, Refuses: absent,
+			Takes: []any{paged{}, ofRuns{}, ofRunFilters{}, ofOneThread{}}, Answers: []answer{{Status: 200, Body: runList{}}}, Refuses: unlisted,
 		},
 		{
 			Method: "GET", Path: "/v1/runs/summary", Name: "getRunSummary", serve: (*api).getRunSummary,
