@@ -67,7 +67,7 @@ const lostVersion = 1 << 40
 
 // DeleteDamaged makes a tombstone of a damaged thread, quarantined or not, as Delete does of
 // others; its records are erased in the same way. It is for operators: nothing is known of
-// the owner. What the head owed other threads is lost, such as the end of a child run. The
+// the owner. Messages that the head owed other threads are lost, such as the end of a child run. The
 // errors are those of Quarantine.
 func (s *Service) DeleteDamaged(ctx context.Context, key core.ThreadKey) error {
 	err := s.changeDamaged(ctx, key, func(stored store.StoredHead) (bool, error) {
