@@ -36,7 +36,7 @@ const (
 	CodeSuspect       Code = "suspect"            // The run may crash its process. It must run alone.
 	CodeApplied       Code = "applied"            // The commit was already applied, but its response was lost.
 	CodeSchema        Code = "schema"             // A newer version of the program wrote the record.
-	CodeCorrupt       Code = "corrupt"            // Stored data contradicts itself.
+	CodeCorrupt       Code = "corrupt"            // Stored data contradicts itself. To clients: the thread is damaged, and only the operator can repair or delete it.
 	CodeUnavailable   Code = "unavailable"        // A dependency did not respond. Retry later.
 	CodeInternal      Code = "internal"           // Any other error. The log has its text.
 )

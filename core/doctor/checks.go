@@ -64,7 +64,7 @@ func (e *examination) noteTenant(ctx context.Context, o store.Occupied) error {
 // lines are the results, in the order in which an operator reads them.
 func (e *examination) lines() []Line {
 	return []Line{
-		e.storeLine(), e.overdueLine(), e.damagedLine(), e.logLine(), e.versionLine(),
+		e.storeLine(), e.overdueLine(), e.damagedLine(), e.asideLine(), e.logLine(), e.versionLine(),
 		e.dead.line("dead-runs", Problem, "runs ended as dead letters in the last "+window(e.o.Window),
 			"look for the run in the log of Step, fix the cause, then send the message again",
 			"no run ended as a dead letter in the last "+window(e.o.Window)),
@@ -133,6 +133,40 @@ func (e *examination) damagedLine() Line {
 	return e.damaged.line("damaged", Problem, "threads have a head that cannot be read",
 		"restore the item from a backup, or run doctor quarantine THREAD or doctor delete THREAD",
 		"every head that was read is intact")
+}
+
+// quarantined reads the threads that are quarantined.
+func (e *examination) quarantined(ctx context.Context) {
+	const limit = 100
+	for after := (*core.ThreadKey)(nil); ; {
+		keys, err := e.o.Store.Quarantined(ctx, after, limit)
+		if err != nil {
+			e.failed = append(e.failed, err)
+			return
+		}
+		for _, key := range keys {
+			stored, err := e.o.Store.StoredHead(ctx, key)
+			switch {
+			case err != nil:
+				e.failed = append(e.failed, err)
+			case stored.Quarantined == 0: // the list lags
+			case stored.Damage == nil:
+				e.aside.add(key.String() + " (can be read again)")
+			default:
+				e.aside.add(fmt.Sprintf("%s (since %s)", key, time.UnixMilli(stored.Quarantined).UTC().Format(time.RFC3339)))
+			}
+		}
+		if len(keys) < limit {
+			return
+		}
+		after = &keys[len(keys)-1]
+	}
+}
+
+func (e *examination) asideLine() Line {
+	return e.aside.line("quarantined", Problem, "threads are quarantined, no worker continues them",
+		"restore the item from a backup and run doctor release THREAD, or run doctor delete THREAD",
+		"no thread is quarantined")
 }
 
 func (e *examination) logLine() Line {

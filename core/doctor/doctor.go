@@ -62,6 +62,7 @@ func Examine(ctx context.Context, o Options) ([]Line, error) {
 		pins: map[string]bool{}, schemas: map[uint16]int{}, codes: map[string]int{}, busy: map[string]int{},
 	}
 	e.threads(ctx)
+	e.quarantined(ctx)
 	e.tenants(ctx)
 	if err := ctx.Err(); err != nil {
 		return nil, errors.Join(err, context.Cause(ctx))
@@ -84,9 +85,9 @@ type examination struct {
 	latest  int64           // by how much the first thread is late, in milliseconds
 	newest  int64           // time of the newest write of a head, in unix milliseconds
 
-	failed                                          []error // of the store
-	overdue, dead, ends, retrying, suspects         found
-	damaged, logs, newer, near, unpinned, overLimit found
+	failed                                                 []error // of the store
+	overdue, dead, ends, retrying, suspects                found
+	damaged, aside, logs, newer, near, unpinned, overLimit found
 }
 
 // pageSize is how many threads are read at the same time.

@@ -163,6 +163,21 @@ func TestEachProblemHasItsLine(t *testing.T) {
 		{"a damaged head", func(s *stored) {
 			s.corrupt(s.plant("t1", store.Head{DueAt: ago(time.Hour)}), store.ErrCorrupt)
 		}, []string{"problem damaged          1  threads have a head that cannot be read: acme/t1. Remedy: restore the item from a backup, or run doctor quarantine THREAD or doctor delete THREAD"}},
+		{"a quarantined thread", func(s *stored) {
+			head := store.Head{DueAt: ago(time.Hour), Delayed: make([]thread.Dispatch, 1)}
+			key := s.plant("t1", head)
+			s.plant("t2", head)
+			was, err := s.StoredHead(s.t.Context(), key)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			if done, err := s.QuarantineHead(s.t.Context(), key, was, ago(time.Hour)); !done || err != nil {
+				s.t.Fatal(done, err)
+			}
+		}, []string{
+			"problem damaged          1  threads have a head that cannot be read: acme/t2. Remedy: restore the item from a backup, or run doctor quarantine THREAD or doctor delete THREAD",
+			"problem quarantined      1  threads are quarantined, no worker continues them: acme/t1 (since 2026-11-29T11:00:00Z). Remedy: restore the item from a backup and run doctor release THREAD, or run doctor delete THREAD",
+		}},
 		{"a damaged log", func(s *stored) {
 			s.options.All = true
 			s.plant("t1", store.Head{Seq: 2}, store.Record{Name: store.LogName(1), Fence: 1, Payload: []byte(`{"schema":1}`)})

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/threadlog"
+	"github.com/reveille-run/reveille/core/store"
 )
 
 // subject is a thread that is examined.
@@ -127,7 +129,9 @@ func (e *examination) note(s *subject) {
 			e.newer.add(s.key.String())
 			return
 		}
-		e.damaged.add(s.key.String())
+		if d, ok := errors.AsType[*store.DamagedError](s.bad); !ok || d.Quarantined == 0 { // else it has its own line
+			e.damaged.add(s.key.String())
+		}
 		return
 	}
 	h := &s.head

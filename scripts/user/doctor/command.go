@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/doctor"
 	"github.com/reveille-run/reveille/core/env"
@@ -27,6 +29,9 @@ type command struct {
 type arguments struct {
 	place        place
 	all, json    bool
+	yes          bool
+	action       *action // nil: examine
+	key          core.ThreadKey
 	late, window time.Duration
 	limits       account.Tenants
 }
@@ -35,7 +40,7 @@ type arguments struct {
 func (c command) run(ctx context.Context, args []string) (ok bool) {
 	a, err := c.read(args)
 	if err == nil {
-		ok, err = c.examine(ctx, a)
+		ok, err = c.open(ctx, a)
 	}
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(c.failures, "doctor:", err)
@@ -52,11 +57,17 @@ func (c command) read(args []string) (a arguments, err error) {
 	flags := flag.NewFlagSet("doctor", flag.ContinueOnError)
 	flags.SetOutput(c.failures)
 	flags.Usage = func() {
-		fmt.Fprintln(c.failures, "usage: doctor [-data FILE | -stack NAME] [-all] [-json] [FLAGS]")
+		fmt.Fprintln(c.failures, "usage: doctor [-data FILE | -stack NAME | -env NAME] [-all] [-json] [FLAGS]")
+		fmt.Fprintln(c.failures, "       doctor [FLAGS] quarantine THREAD | release THREAD | delete THREAD | replay-events")
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&a.place.file, "data", "", "data `file` of a stopped local host (REVEILLE_DATA)")
 	flags.StringVar(&a.place.stack, "stack", "", "`name` of a deployed stack, whose outputs name tables and queues")
+	flags.StringVar(&a.place.environment, "env", "", "`name` of the environment in samconfig.toml that names the stack")
+	flags.StringVar(&a.place.parked, "parked", "", "`URL` of the queue of parked events, without -stack")
+	flags.StringVar(&a.place.trigger, "trigger", "", "`ARN` of the function Trigger, without -stack")
+	tenant := flags.String("tenant", cmp.Or(s.Identity.Tenant, "public"), "`tenant` of THREAD (REVEILLE_TENANT; of a file: local)")
+	flags.BoolVar(&a.yes, "yes", false, "do not ask")
 	flags.StringVar(&a.place.region, "region", "", "`region` of the stack (default: that of the SAM CLI)")
 	flags.StringVar(&a.place.profile, "profile", "", "AWS `profile` of the stack (default: AWS_PROFILE)")
 	flags.BoolVar(&a.all, "all", false, "examine all threads, and read their logs")
@@ -66,17 +77,20 @@ func (c command) read(args []string) (a arguments, err error) {
 	if err := flags.Parse(args); err != nil {
 		return a, err
 	}
-	if flags.NArg() > 0 {
-		flags.Usage()
-		return a, fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
 	if a.late < 0 || a.window < 0 {
 		return a, errors.New("-late and -window must not be negative")
 	}
 	if a.limits, err = readLimits(s.Limits); err != nil {
 		return a, err
 	}
-	return a, a.place.from(s)
+	if err := a.place.from(s); err != nil {
+		return a, err
+	}
+	if a.place.file != "" && *tenant == "public" {
+		*tenant = "local"
+	}
+	a.action, a.key, err = actionOf(flags.Args(), *tenant)
+	return a, err
 }
 
 // readLimits reads REVEILLE_LIMITS: JSON, or the name of a file with it; empty: no limits.
@@ -103,13 +117,22 @@ type report struct {
 	Checks   []doctor.Line `json:"checks"`
 }
 
-// examine prints the results; ok is false if one of them is a problem.
-func (c command) examine(ctx context.Context, a arguments) (ok bool, err error) {
+// open opens the place, and examines or changes it.
+func (c command) open(ctx context.Context, a arguments) (ok bool, err error) {
 	t, err := a.place.open(ctx, c.failures)
 	if err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, t.close()) }()
+	if a.action == nil {
+		return c.examine(ctx, a, t)
+	}
+	err = c.act(ctx, a, t)
+	return err == nil, err
+}
+
+// examine prints the results; ok is false if one of them is a problem.
+func (c command) examine(ctx context.Context, a arguments, t *target) (ok bool, err error) {
 	lines, err := doctor.Examine(ctx, doctor.Options{
 		Env: env.System(), Store: t.store, Threads: t.threads, All: a.all, Stopped: t.stopped,
 		Late: a.late, Window: a.window, Limits: a.limits,

@@ -77,14 +77,14 @@ func TestTheFileOfAStoppedHost(t *testing.T) {
 			if diff := cmp.Diff(tt.want, named(out)); diff != "" || ok != tt.ok || failures != "" {
 				t.Errorf("ok %v, %s\n%s\n%s", ok, failures, out, diff)
 			}
-			if !strings.HasPrefix(out, "file "+tt.args[1]+"\n") || !strings.HasSuffix(out, fmt.Sprintf("13 checks, %d problems\n", strings.Count(out, "\nproblem "))) {
+			if !strings.HasPrefix(out, "file "+tt.args[1]+"\n") || !strings.HasSuffix(out, fmt.Sprintf("14 checks, %d problems\n", strings.Count(out, "\nproblem "))) {
 				t.Errorf("it prints\n%s", out)
 			}
 		})
 	}
 	ok, out, _ := printed(t, []string{"REVEILLE_DATA=" + newer}, "-json")
 	var r report
-	if err := json.Unmarshal([]byte(out), &r); err != nil || ok || r.Problems != 1 || r.Place != "file "+newer || len(r.Checks) != 13 || r.Checks[4].Check != "versions" || r.Checks[4].Status != doctor.Problem {
+	if err := json.Unmarshal([]byte(out), &r); err != nil || ok || r.Problems != 1 || r.Place != "file "+newer || len(r.Checks) != 14 || r.Checks[5].Check != "versions" || r.Checks[5].Status != doctor.Problem {
 		t.Errorf("as JSON it prints %s (ok %v, %v)", out, ok, err)
 	}
 }
@@ -107,12 +107,16 @@ func TestWhatIsRefused(t *testing.T) {
 		{"a file that a host has open", nil, []string{"-data", held}, "open store " + held + ": another process has the file open (waited 1s for its lock): stop the local host first"},
 		{"no file", nil, []string{"-data", missing}, "stat " + missing + ": no such file or directory"},
 		{"no file at all", []string{"REVEILLE_DATA=memory"}, nil, "REVEILLE_DATA is memory, which only its process can read: want a file"},
-		{"two places", nil, []string{"-data", held, "-stack", "x"}, "-data and -stack exclude each other"},
+		{"two places", nil, []string{"-data", held, "-stack", "x"}, "-data, -stack and -env exclude each other"},
 		{"no SAM CLI", nil, []string{"-stack", "x"}, "the SAM CLI (command sam) is not on PATH, it reads the outputs of the stack: install it, or set REVEILLE_TABLE and the other variables"},
 		{"half a deployment", []string{"REVEILLE_TABLE=t"}, nil, "REVEILLE_TABLE is set, so REVEILLE_CONFIG_TABLE must be set, too"},
 		{"bad limits", []string{`REVEILLE_LIMITS={"x":1}`}, nil, `REVEILLE_LIMITS: limits: `},
 		{"a negative time", nil, []string{"-late", "-1s"}, "-late and -window must not be negative"},
-		{"an argument", nil, []string{"t1"}, `unexpected argument "t1"`},
+		{"an argument", nil, []string{"t1"}, `unknown command "t1", want quarantine, release, delete or replay-events`},
+		{"a command without its thread", nil, []string{"-data", held, "delete"}, "delete takes one THREAD, such as t1 or acme/t1"},
+		{"a bad thread", nil, []string{"-data", held, "delete", "a#b"}, `thread id "a#b" has the character`},
+		{"too many arguments", nil, []string{"-data", held, "replay-events", "x"}, "replay-events takes no argument"},
+		{"no environments", nil, []string{"-env", "prod"}, "samconfig.toml: open samconfig.toml: no such file or directory"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

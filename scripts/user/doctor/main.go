@@ -4,7 +4,17 @@
 //	go run ./scripts/user/doctor                      # the file of the local host (REVEILLE_DATA)
 //	go run ./scripts/user/doctor -data FILE           # another file
 //	go run ./scripts/user/doctor -stack NAME          # a stack, by its outputs
+//	go run ./scripts/user/doctor -env prod            # the stack of an environment in samconfig.toml
 //	go run ./scripts/user/doctor -all -json           # every thread with its log; JSON for programs
+//
+// Commands change something. Each asks first, unless -yes is given, and is safe to repeat:
+//
+//	doctor [FLAGS] quarantine THREAD   # no worker is woken for a damaged thread any more
+//	doctor [FLAGS] release THREAD      # after its head was restored: workers continue it
+//	doctor [FLAGS] delete THREAD       # deletes a damaged thread
+//	doctor [FLAGS] replay-events       # sends parked events to Trigger again
+//
+// THREAD is an id, or tenant/id as the lines print it.
 //
 // If REVEILLE_TABLE is set, the command examines the deployment of the variables
 // REVEILLE_TABLE, REVEILLE_CONFIG_TABLE, REVEILLE_QUEUE_URL, REVEILLE_DEAD_LETTER_QUEUE_URL and

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,8 @@ import (
 	"iter"
 	"os"
 	"os/exec"
+
+	"github.com/BurntSushi/toml"
 
 	"github.com/reveille-run/reveille/adapters/models/bedrock/profile"
 	"github.com/reveille-run/reveille/adapters/queues/sqs"
@@ -24,6 +27,8 @@ import (
 type place struct {
 	file                   string
 	stack, region, profile string
+	environment            string // in samconfig.toml
+	parked, trigger        string // without a stack
 	resources              resources
 }
 
@@ -31,23 +36,70 @@ type place struct {
 type resources struct {
 	table, config, bucket      string
 	queue, deadLetters, parked string
+	trigger                    string // the ARN of the function
 }
 
 // from takes what the arguments leave open from the environment.
 func (p *place) from(s settings.Settings) error {
+	if given := p.given(); given > 1 {
+		return errors.New("-data, -stack and -env exclude each other")
+	} else if given == 1 {
+		return p.ofEnvironment()
+	}
 	switch {
-	case p.file != "" && p.stack != "":
-		return errors.New("-data and -stack exclude each other")
-	case p.file != "" || p.stack != "":
-		return nil
 	case s.Table != "":
 		if s.Config == "" {
 			return errors.New("REVEILLE_TABLE is set, so REVEILLE_CONFIG_TABLE must be set, too")
 		}
-		p.resources = resources{table: s.Table, config: s.Config, bucket: s.Bucket, queue: s.QueueURL, deadLetters: s.DeadLetterURL}
+		p.resources = resources{table: s.Table, config: s.Config, bucket: s.Bucket, queue: s.QueueURL, deadLetters: s.DeadLetterURL, parked: p.parked, trigger: p.trigger}
 		return nil
 	}
 	p.file = s.Data
+	return nil
+}
+
+// given is how many places the arguments name.
+func (p *place) given() (n int) {
+	for _, name := range []string{p.file, p.stack, p.environment} {
+		if name != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// samconfig is the file of the environments, which make deploy reads, too.
+const samconfig = "samconfig.toml"
+
+// ofEnvironment takes stack, region and profile from the section of the environment, or what
+// it lacks from the environment's global section.
+func (p *place) ofEnvironment() error {
+	if p.environment == "" {
+		return nil
+	}
+	type section struct {
+		Parameters struct {
+			Stack   string `toml:"stack_name"`
+			Region  string `toml:"region"`
+			Profile string `toml:"profile"`
+		} `toml:"parameters"`
+	}
+	var all map[string]toml.Primitive // the version is no section
+	meta, err := toml.DecodeFile(samconfig, &all)
+	var sections map[string]section
+	if own, ok := all[p.environment]; ok && err == nil {
+		err = meta.PrimitiveDecode(own, &sections)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", samconfig, err)
+	}
+	deploy, global := sections["deploy"].Parameters, sections["global"].Parameters
+	p.stack = cmp.Or(deploy.Stack, global.Stack)
+	p.region = cmp.Or(p.region, deploy.Region, global.Region)
+	p.profile = cmp.Or(p.profile, deploy.Profile, global.Profile)
+	if p.stack == "" {
+		return fmt.Errorf("%s names no stack of the environment %q: want a setting stack_name in [%[2]s.deploy.parameters]", samconfig, p.environment)
+	}
 	return nil
 }
 
@@ -59,6 +111,7 @@ type target struct {
 	stopped  bool   // no worker runs
 	endpoint string // of DynamoDB; empty: a file
 	queues   []namedQueue
+	trigger  func(context.Context, json.RawMessage) error // invokes the function; nil: it is not known
 	close    func() error
 }
 
@@ -146,6 +199,7 @@ func (p place) outputs(ctx context.Context, log io.Writer) (r resources, err err
 	to := map[string]*string{
 		"TableName": &r.table, "ConfigTableName": &r.config, "PayloadBucketName": &r.bucket, "QueueUrl": &r.queue,
 		"DeadLetterQueueUrl": &r.deadLetters, "TriggerDeadLetterQueueUrl": &r.parked,
+		"TriggerFunctionArn": &r.trigger,
 	}
 	for _, o := range all {
 		if value := to[o.OutputKey]; value != nil {
@@ -184,6 +238,9 @@ func openResources(ctx context.Context, r resources) (*target, error) {
 	t := &target{name: "table " + r.table, store: s, threads: s.Threads, close: func() error { return nil }}
 	if t.endpoint = os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"); t.endpoint == "" {
 		t.endpoint = "https://dynamodb." + account.Region + ".amazonaws.com"
+	}
+	if r.trigger != "" {
+		t.trigger = invoker(account, r.trigger)
 	}
 	for _, q := range []struct{ check, url string }{{queueCheck, r.queue}, {deadLetterCheck, r.deadLetters}, {parkedCheck, r.parked}} {
 		if q.url != "" {
