@@ -109,14 +109,14 @@ func TestTheDoctorOfADeployment(t *testing.T) {
 	if result, err := d.host.Invoke(t.Context(), d.name(t, "SweepFunction"), []byte(`{}`)); err != nil || strings.TrimSpace(string(result.Payload)) != `{"woken":1}` {
 		t.Fatalf("the sweep: %s, %v", result.Payload, err)
 	}
-	d.until(t, "the worker quarantines it", func() bool {
+	d.comes(t, "the worker quarantines it", func() bool {
 		stored, err := d.store.StoredHead(t.Context(), key("t1"))
 		return err == nil && stored.Quarantined != 0 && string(stored.Bytes) == "\x01damaged"
 	})
 	if result, err := d.host.Invoke(t.Context(), d.name(t, "SweepFunction"), []byte(`{}`)); err != nil || strings.TrimSpace(string(result.Payload)) != `{"woken":0}` {
 		t.Errorf("the next sweep: %s, %v", result.Payload, err)
 	}
-	d.until(t, "the queue is empty", func() bool {
+	d.comes(t, "the queue is empty", func() bool {
 		bad, text := d.doctor(t, lambda)
 		return slices.Equal(bad, []string{"problem quarantined 1"}) && strings.Contains(text, "ok      wake-ups         0  messages wait, 0 are in flight, 0 are delayed\n")
 	})
@@ -132,7 +132,7 @@ func TestTheDoctorOfADeployment(t *testing.T) {
 	if status, body := send(t, "GET", http+"/v1/threads/t1", ""); status != 410 {
 		t.Errorf("the deleted thread: %d %s", status, body)
 	}
-	d.until(t, "its records are erased", func() bool {
+	d.comes(t, "its records are erased", func() bool {
 		_, ok, err := d.store.Get(t.Context(), key("t1"), store.LogName(1))
 		return !ok && err == nil
 	})
@@ -164,8 +164,8 @@ func (d *deployment) parks(t *testing.T, lambda string) {
 	}
 }
 
-// until waits for something.
-func (d *deployment) until(t *testing.T, what string, is func() bool) {
+// comes waits for something.
+func (d *deployment) comes(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for begin := time.Now(); !is(); time.Sleep(200 * time.Millisecond) {
 		if time.Since(begin) > time.Minute {
