@@ -51,9 +51,9 @@ func (d *deployment) invocations(t *testing.T) string {
 	return server.URL
 }
 
-// doctor runs the command on the deployment, and returns the lines that are not ok, up to
+// examined runs the command on the deployment, and returns the lines that are not ok, up to
 // their counts, and all that it prints.
-func (d *deployment) doctor(t *testing.T, lambda string, args ...string) (bad []string, text string) {
+func (d *deployment) examined(t *testing.T, lambda string, args ...string) (bad []string, text string) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), build(t, "scripts/user/doctor", ""), append([]string{"-parked", d.queueAddress(t, "TriggerDeadLetterQueue"), "-trigger", "trigger-arn", "-yes"}, args...)...)
 	c.Env = append(os.Environ(), "REVEILLE_TABLE="+d.table, "REVEILLE_CONFIG_TABLE="+d.config, "REVEILLE_QUEUE_URL="+d.queueAddress(t, "Queue"),
@@ -68,8 +68,8 @@ func (d *deployment) doctor(t *testing.T, lambda string, args ...string) (bad []
 	return bad, string(out)
 }
 
-// damage stores other bytes in the place of a thread's head, which is due since an hour.
-func (d *deployment) damage(t *testing.T, id string) {
+// spoilsHead stores other bytes in the place of a thread's head, which is due since an hour.
+func (d *deployment) spoilsHead(t *testing.T, id string) {
 	t.Helper()
 	client, _ := clients(t)
 	name := map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "T#" + tenant + "#" + id}, "sk": &types.AttributeValueMemberS{Value: "H"}}
@@ -95,12 +95,12 @@ func TestTheDoctorOfADeployment(t *testing.T) {
 	http, lambda := d.door(t, "HttpApi"), d.invocations(t)
 	d.says(t, http, "t1", "echo: a")
 	d.ends(t, "t1")
-	if bad, text := d.doctor(t, lambda); bad != nil {
+	if bad, text := d.examined(t, lambda); bad != nil {
 		t.Fatalf("at first:\n%s", text)
 	}
 
-	d.damage(t, "t1")
-	if bad, text := d.doctor(t, lambda); !slices.Equal(bad, []string{"problem damaged 1"}) || !strings.Contains(text, ": public/t1. Remedy: ") {
+	d.spoilsHead(t, "t1")
+	if bad, text := d.examined(t, lambda); !slices.Equal(bad, []string{"problem damaged 1"}) || !strings.Contains(text, ": public/t1. Remedy: ") {
 		t.Errorf("with a damaged head:\n%s", text)
 	}
 	if status, body := send(t, "DELETE", http+"/v1/threads/t1", ""); status != 409 || !strings.Contains(body, `"code":"corrupt"`) || !strings.Contains(body, "thread t1 is damaged and cannot be used or deleted by a client") {
@@ -117,16 +117,16 @@ func TestTheDoctorOfADeployment(t *testing.T) {
 		t.Errorf("the next sweep: %s, %v", result.Payload, err)
 	}
 	d.comes(t, "the queue is empty", func() bool {
-		bad, text := d.doctor(t, lambda)
+		bad, text := d.examined(t, lambda)
 		return slices.Equal(bad, []string{"problem quarantined 1"}) && strings.Contains(text, "ok      wake-ups         0  messages wait, 0 are in flight, 0 are delayed\n")
 	})
 	if status, body := send(t, "GET", http+"/v1/threads/t1", ""); status != 409 || !strings.Contains(body, "thread t1 is damaged and quarantined") {
 		t.Errorf("a quarantined thread: %d %s", status, body)
 	}
-	if _, text := d.doctor(t, lambda, "release", "t1"); !strings.Contains(text, "doctor: ") || !strings.Contains(text, "it was quarantined at ") {
+	if _, text := d.examined(t, lambda, "release", "t1"); !strings.Contains(text, "doctor: ") || !strings.Contains(text, "it was quarantined at ") {
 		t.Errorf("release of a damaged head:\n%s", text)
 	}
-	if _, text := d.doctor(t, lambda, "delete", "public/t1"); !strings.Contains(text, "public/t1 is deleted; workers erase its records\n") {
+	if _, text := d.examined(t, lambda, "delete", "public/t1"); !strings.Contains(text, "public/t1 is deleted; workers erase its records\n") {
 		t.Errorf("delete:\n%s", text)
 	}
 	if status, body := send(t, "GET", http+"/v1/threads/t1", ""); status != 410 {
@@ -136,11 +136,11 @@ func TestTheDoctorOfADeployment(t *testing.T) {
 		_, ok, err := d.store.Get(t.Context(), key("t1"), store.LogName(1))
 		return !ok && err == nil
 	})
-	d.parks(t, lambda)
+	d.parksEvents(t, lambda)
 }
 
-// parks has an event parked as Lambda does it and as a schedule does it, and one that fails.
-func (d *deployment) parks(t *testing.T, lambda string) {
+// parksEvents has an event parked as Lambda does it and as a schedule does it, and one that fails.
+func (d *deployment) parksEvents(t *testing.T, lambda string) {
 	t.Helper()
 	_, queues := clients(t)
 	address, event := d.queueAddress(t, "TriggerDeadLetterQueue"), string(sampleEvent(t, "schedule"))
@@ -149,17 +149,17 @@ func (d *deployment) parks(t *testing.T, lambda string) {
 			t.Fatal(err)
 		}
 	}
-	if bad, text := d.doctor(t, lambda); !slices.Equal(bad, []string{"problem parked-events 3"}) {
+	if bad, text := d.examined(t, lambda); !slices.Equal(bad, []string{"problem parked-events 3"}) {
 		t.Errorf("with parked events:\n%s", text)
 	}
-	if _, text := d.doctor(t, lambda, "replay-events"); !strings.Contains(text, "2 events were sent again, 1 stay in the queue\n") || !strings.Contains(text, "doctor: some events failed again: see the log of Trigger\n") {
+	if _, text := d.examined(t, lambda, "replay-events"); !strings.Contains(text, "2 events were sent again, 1 stay in the queue\n") || !strings.Contains(text, "doctor: some events failed again: see the log of Trigger\n") {
 		t.Errorf("replay:\n%s", text)
 	}
 	d.ends(t, "report")
 	if runs := strings.Count(strings.Join(d.messages(t, "report"), "\n"), "user: "); runs != 1 {
 		t.Errorf("the event has started %d runs: %q", runs, d.messages(t, "report"))
 	}
-	if bad, text := d.doctor(t, lambda); !slices.Equal(bad, []string{"problem parked-events 1"}) {
+	if bad, text := d.examined(t, lambda); !slices.Equal(bad, []string{"problem parked-events 1"}) {
 		t.Errorf("after the replay:\n%s", text)
 	}
 }
