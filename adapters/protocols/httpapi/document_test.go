@@ -214,7 +214,7 @@ func TestOnlyRoutesAreRegistered(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"mounts.Handle(pattern, mounted(handler))", `mounts.Handle("/", protocol.Later(a.all))`, "handler = a.Handle(func(w http.ResponseWriter, request *http.Request, id core.Identity) error {", `mux.HandleFunc(r.Method+" "+r.Path, handler)`, "mux.Handle(pattern, mounted(handler))"}
+	want := []string{"mux.Handle(pattern, handler)", "mounts.Handle(pattern, mounted(handler))", `mounts.Handle("/", protocol.Later(a.all))`, "handler = a.Handle(func(w http.ResponseWriter, request *http.Request, id core.Identity) error {", `mux.HandleFunc(r.Method+" "+r.Path, handler)`, "mux.Handle(pattern, mounted(handler))"}
 	if diff := cmp.Diff(want, found); diff != "" {
 		t.Errorf("handlers are registered elsewhere (-want +found):\n%s", diff)
 	}
