@@ -105,6 +105,12 @@ func TestAHistoryIsSkipped(t *testing.T) {
 	check(t, arrive(h, strings.NewReader("{"), 64<<20+1), 413, `{"error":"request body is larger than 67108864 bytes: send large files by URL, and only the newest messages","code":"too_large"}`)
 	check(t, arrive(h, strings.NewReader(strings.Replace(history(1000), "the last", strings.Repeat("z", 1<<20), 1)), -1), 413,
 		`{"error":"request body is larger than 1048576 bytes with messages[2000], also without older messages: send large files and results by URL","code":"too_large"}`)
+	// Only the values that are kept are counted.
+	if rec := arrive(h, strings.NewReader(strings.Replace(history(1000), `"yy`, `"yy","z":[`+strings.Repeat("1,", 240_000)+`1],"x":"`, 1)), -1); rec.Code != 200 || skipped != 1737 {
+		t.Errorf("many values in a skipped message: %d %s, %d skipped", rec.Code, rec.Body, skipped)
+	}
+	check(t, arrive(h, strings.NewReader(strings.Replace(history(1000), `"the last"`, `"the last","parts":[`+strings.Repeat("1,", 240_000)+`1]`, 1)), -1), 413,
+		`{"error":"body has 240796 JSON values, at most 200000 are allowed: send only the newest messages, and large results as text or by URL","code":"too_large"}`)
 	slowly := io.MultiReader(strings.NewReader(history(1000)[:1_000_000]), slow{})
 	check(t, arrive(h, slowly, -1), 408, `{"error":"the body of the request did not arrive in time","code":"invalid"}`)
 }

@@ -32,8 +32,8 @@ var errSlowBody = core.Errorf(core.CodeInvalid, "the body of the request did not
 
 // limit reads the body of a request within the limits and replaces it, so that the limits
 // hold for mounted handlers, too. It reads all of it before any decoder does: a body that
-// is refused for its size, its bytes or its depth costs no parsing, and a deep body no
-// stack.
+// is refused for its size, its bytes, its depth or its values costs no parsing, and a deep
+// body no stack.
 //
 // done ends the claim of the body on the memory for bodies.
 func (a *api) limit(r *http.Request) (done func(), err error) {
@@ -60,18 +60,20 @@ func (a *api) limit(r *http.Request) (done func(), err error) {
 // maxBody returns the most bytes of a body.
 func (a *api) maxBody() int { return cmp.Or(a.options.MaxBody, defaultMaxBody) }
 
-// check refuses a body for its type, its bytes or its depth.
+// check refuses a body for its type, its bytes, its depth or its values.
 func (in *arriving) check(contentType string, text []byte) error {
 	if !isJSON(contentType) {
 		return errMediaType
 	}
-	if in.checked { // while it was read
-		return nil
+	if !in.checked { // else while it was read
+		if !utf8.Valid(text) {
+			return core.Errorf(core.CodeInvalid, "body is not UTF-8 at byte %d", invalidAt(text))
+		}
+		if err := bodies.CheckDepth(text); err != nil {
+			return err
+		}
 	}
-	if !utf8.Valid(text) {
-		return core.Errorf(core.CodeInvalid, "body is not UTF-8 at byte %d", invalidAt(text))
-	}
-	return bodies.CheckDepth(text)
+	return protocol.CheckValues(text)
 }
 
 // repeated returns the list of messages in the requests of the mount that a request is for,

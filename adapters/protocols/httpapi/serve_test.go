@@ -155,6 +155,7 @@ func body(size int) string {
 
 func TestBodiesAreLimited(t *testing.T) {
 	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+	wide := func(n int) string { return "[" + strings.Repeat("1,", n-2) + "1]" }
 	tests := []struct {
 		name, body, contentType string
 		status                  int
@@ -164,6 +165,8 @@ func TestBodiesAreLimited(t *testing.T) {
 		{"4 MB and a byte", strings.Repeat(" ", 4194305-99) + body(99), "application/json", 413, `{"error":"request body is larger than 4194304 bytes: send large files by URL, and only the newest messages","code":"too_large"}`},
 		{"64 deep", deep(64), "application/json", 400, `{"error":"body is a list, want an object","code":"invalid"}`},
 		{"65 deep", deep(65), "application/json", 400, `{"error":"body is nested more than 64 deep at byte 65","code":"invalid"}`},
+		{"200,000 values", wide(200_000), "application/json", 400, `{"error":"body is a list, want an object","code":"invalid"}`},
+		{"200,001 values", wide(200_001), "application/json", 413, `{"error":"body has 200001 JSON values, at most 200000 are allowed: send only the newest messages, and large results as text or by URL","code":"too_large"}`},
 		{"brackets in text", `{"messages":[{"role":"user","content":"\"` + strings.Repeat("[", 99) + `"}]}`, "application/json", 202, `{"status":"queued","thread_id":"t1",` + ids + `}`},
 		{"with a charset", body(99), "application/json; charset=utf-8", 202, `{"status":"queued","thread_id":"t1",` + ids + `}`},
 		{"a JSON dialect", body(99), "application/problem+json", 202, `{"status":"queued","thread_id":"t1",` + ids + `}`},
