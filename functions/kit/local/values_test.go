@@ -36,7 +36,6 @@ func TestTheMemoryOfManyValues(t *testing.T) {
 	const (
 		aisdk = `{"id":"t1","messages":[{"id":"m1","role":"user",`
 		agui  = `{"threadId":"t1","runId":"r1","messages":[`
-		said  = agui + `{"id":"m1","role":"user","content":"hi"}],`
 		call  = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"demo","arguments":{"a":[`
 		start = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{`
 	)
@@ -44,10 +43,8 @@ func TestTheMemoryOfManyValues(t *testing.T) {
 	for _, tt := range []struct{ name, path, head, value, tail string }{
 		{"AI SDK, parts", "/v1/ai-sdk/chat", aisdk + `"parts":[`, `{}`, `]}]}`},
 		{"AI SDK, numbers for parts", "/v1/ai-sdk/chat", aisdk + `"parts":[`, `1`, `]}]}`},
-		{"AI SDK, other fields", "/v1/ai-sdk/chat", aisdk + `"content":"hi"}],`, `"#":1`, `}`},
 		{"AG-UI, messages", "/v1/ag-ui/run", agui, `{}`, `]}`},
 		{"AG-UI, content", "/v1/ag-ui/run", agui + `{"id":"m1","role":"user","content":[`, `{}`, `]}]}`},
-		{"AG-UI, state", "/v1/ag-ui/run", said + `"state":{`, `"#":1`, `}}`},
 		{"native, content", "/v1/runs", `{"messages":[{"role":"user","content":[`, `{"type":"text","text":""}`, `]}]}`},
 		{"MCP, arguments", "/v1/mcp", call, `1`, `]}}}`},
 		{"MCP, capabilities", "/v1/mcp", start + `"protocolVersion":"x","capabilities":{"experimental":{`, `"#":{}`, `}}}}`},
