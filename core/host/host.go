@@ -105,7 +105,7 @@ func build(c Options) (*Host, error) {
 	r.mailbox, err = mailbox.New(mailbox.Options{
 		Env: c.Env, Store: c.Store, Waker: c.Waker, Logger: c.Logger, Records: c.Records, Worker: c.Worker, Lease: c.Lease,
 		Fits: toolcall.CheckDecision, Accepts: accepts(pinned), Moved: moved, Publisher: c.Publisher, Announce: c.Announce,
-		KeepUsage: c.Metering.keep(), Price: c.Metering.price(), Limits: c.Limits,
+		KeepUsage: c.Metering.keep(), Price: c.Metering.price(), Limits: c.Limits, Quarantined: c.Quarantined,
 	})
 	if err != nil {
 		return nil, err

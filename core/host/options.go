@@ -46,6 +46,9 @@ type Options struct {
 	// in the step's goroutine, which waits for it; nil: none. It is called for a step whose
 	// writes were refused too, and not for one whose process has died.
 	Report func(StepReport)
+	// Quarantined receives each thread with a damaged head that this process has quarantined,
+	// and must not block; nil: only the log has it.
+	Quarantined func(core.ThreadKey)
 
 	// Metering records what runs use, see package account; nil: nothing is recorded. All
 	// programs on one store should agree.

@@ -135,5 +135,8 @@ func (s *Service) setAside(ctx context.Context, key core.ThreadKey, found error)
 	}
 	s.log.ErrorContext(ctx, "thread quarantined, its head is damaged", "tenant", key.Tenant, "thread", key.Thread, "error", found,
 		"remedy", "restore the head and run doctor release, or run doctor delete")
+	if s.aside != nil {
+		s.aside(key)
+	}
 	return true, nil
 }

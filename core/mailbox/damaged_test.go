@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -28,7 +29,9 @@ func damaged(t *testing.T) (w *world, said *bytes.Buffer) {
 	if out, err := w.store.Backend.Commit(t.Context(), key, store.Commit{Head: head}); !out.Written || err != nil {
 		t.Fatal(out, err)
 	}
-	box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue, Logger: slog.New(slog.NewTextHandler(said, nil))})
+	box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue, Logger: slog.New(slog.NewTextHandler(said, nil)),
+		Quarantined: func(key core.ThreadKey) { fmt.Fprintln(said, "told of", key) },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,6 +92,9 @@ func TestADamagedHeadIsWokenOnce(t *testing.T) {
 			}
 			if n := strings.Count(said.String(), "level=ERROR"); n != 1 || !strings.Contains(said.String(), `msg="thread quarantined, its head is damaged" tenant=t thread=t1`) || !strings.Contains(said.String(), `remedy="restore the head and run doctor release, or run doctor delete"`) {
 				t.Errorf("the log has %d errors:\n%s", n, said)
+			}
+			if n := strings.Count(said.String(), "told of t/t1\n"); n != 1 {
+				t.Errorf("%d threads were named:\n%s", n, said)
 			}
 			_, err := w.Submit(t.Context(), input("two", ""))
 			if core.CodeOf(err) != core.CodeCorrupt || !strings.Contains(err.Error(), "it was quarantined at 2") || !strings.HasSuffix(err.Error(), "run doctor release THREAD or doctor delete THREAD") {

@@ -42,6 +42,9 @@ type Options struct {
 	// Publisher receives the progress of runs, from [Service.Deliver]. nil: nothing is
 	// published, and the announcements in heads wait for another process.
 	Publisher Publisher
+	// Quarantined receives each thread that this service has quarantined, see
+	// [Service.Quarantine], on a wake-up. It must not block. nil: only the log has it.
+	Quarantined func(core.ThreadKey)
 	// KeepUsage is how long usage records are kept, see package account: heads keep when their
 	// run's stretch started, and what was spent on it. 0: nothing is recorded.
 	KeepUsage time.Duration
@@ -77,6 +80,7 @@ type Service struct {
 	keep      time.Duration      // how long usage is kept; 0: nothing is metered
 	ledger    *accounting.Ledger // sums the records of usage
 	fits      func(core.Ticket, core.Decision) error
+	aside     func(core.ThreadKey) // receives quarantined threads; nil: none
 	accepts   func(context.Context, thread.RunRecord, string, json.RawMessage) error
 	publisher Publisher
 
@@ -110,7 +114,7 @@ func New(o Options) (*Service, error) {
 	}
 	s := &Service{
 		env: o.Env, store: o.Store, records: o.Records, waker: o.Waker, log: o.Logger,
-		worker: o.Worker, lease: o.Lease, keep: o.KeepUsage, fits: o.Fits, accepts: o.Accepts, publisher: o.Publisher,
+		worker: o.Worker, lease: o.Lease, keep: o.KeepUsage, fits: o.Fits, aside: o.Quarantined, accepts: o.Accepts, publisher: o.Publisher,
 		ledger: ledger,
 		reads:  reader{env: o.Env, store: o.Store, records: o.Records, price: o.Price},
 		wakes:  wakes{env: o.Env, waker: o.Waker, log: o.Logger},

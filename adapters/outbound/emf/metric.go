@@ -46,7 +46,7 @@ var (
 	codes = []string{
 		"model", "rate_limited", "context_overflow", codeDeadLetter, "timeout", "resolution", "tool", "plugin", "corrupt", other,
 	}
-	letters = []string{letterRun, letterWakeUp}
+	letters = []string{letterRun, letterWakeUp, letterThread}
 	kinds   = append(slices.Clone(providerKinds), string(model.KindOverflow), string(model.KindFiltered), other)
 )
 
@@ -67,6 +67,7 @@ const (
 const (
 	letterRun    = "run"
 	letterWakeUp = "wake_up"
+	letterThread = "thread"
 )
 
 // metrics are all metrics, by their names.
@@ -74,7 +75,7 @@ var metrics = []Metric{
 	{"Runs", "Count", map[string][]string{"Outcome": outcomes}, "Runs that ended, by their outcome. Under the outcome waiting: times that a run started to wait."},
 	{"Failed", "Count", map[string][]string{"Code": codes, "Function": functions}, "Runs that ended with an error, by its code and by the function that ended them. A decision that expired does not count."},
 	{"Expired", "Count", nil, "Runs that ended because a decision did not come in time."},
-	{"DeadLetters", "Count", map[string][]string{"Kind": letters}, "Runs that were given up after five attempts, and wake-ups that failed five times."},
+	{"DeadLetters", "Count", map[string][]string{"Kind": letters}, "Runs that were given up after five attempts, wake-ups that failed five times, and damaged threads that were quarantined."},
 	{"ModelErrors", "Count", map[string][]string{"Kind": kinds}, "Calls of models that failed, also those that were repeated. Without a kind, only those that the provider or the access to it caused."},
 	{"LateWakeUps", "Count", nil, "Steps that started more than a minute after they were due."},
 	{"Lateness", "Milliseconds", nil, "The time between the due time and the start of each of these steps."},

@@ -64,6 +64,14 @@ func (w *Writer) DeadWakeUp(hint core.WakeUp, woken bool) {
 	w.write(l)
 }
 
+// Quarantined writes the line of a thread that was quarantined, because its head is damaged.
+func (w *Writer) Quarantined(key core.ThreadKey) {
+	l := w.line(key, core.ID{}, "")
+	l.DeadLetters, l.Kind = one(), letterThread
+	l.counts(true, "DeadLetters", "Kind")
+	w.write(l)
+}
+
 // Late writes the line of a step that started so late, if it is more than [lateAfter].
 func (w *Writer) Late(key core.ThreadKey, run core.ID, agent string, late time.Duration) {
 	if late <= lateAfter {

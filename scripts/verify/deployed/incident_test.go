@@ -19,7 +19,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/scripts/verify/alarms"
-	"github.com/reveille-run/reveille/scripts/verify/deployed/stack"
 )
 
 // The helpers of incidents_test.go: what an operator sees of a deployment in trouble. The
@@ -101,12 +100,6 @@ func (d *deployment) doctor(t *testing.T, variables []string, args ...string) (l
 	return lines
 }
 
-// queueOf is the address of a queue of the template.
-func (d *deployment) queueOf(t *testing.T, id string) string {
-	t.Helper()
-	return os.Getenv("AWS_ENDPOINT_URL_SQS") + "/" + stack.Account + "/" + d.name(t, id)
-}
-
 // doctorCommand is the command on the resources of the deployment.
 func (d *deployment) doctorCommand(t *testing.T, variables []string, args ...string) *exec.Cmd {
 	t.Helper()
@@ -114,7 +107,7 @@ func (d *deployment) doctorCommand(t *testing.T, variables []string, args ...str
 	command.Stderr = io.Discard
 	command.Env = append(os.Environ(),
 		"REVEILLE_TABLE="+d.table, "REVEILLE_CONFIG_TABLE="+d.config, "REVEILLE_PAYLOAD_BUCKET="+d.name(t, "Payloads"),
-		"REVEILLE_QUEUE_URL="+d.queueOf(t, "Queue"), "REVEILLE_DEAD_LETTER_QUEUE_URL="+d.queueOf(t, "DeadLetterQueue"),
+		"REVEILLE_QUEUE_URL="+d.queueAddress(t, "Queue"), "REVEILLE_DEAD_LETTER_QUEUE_URL="+d.queueAddress(t, "DeadLetterQueue"),
 	)
 	command.Env = append(command.Env, variables...)
 	return command

@@ -15,6 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/scripts/verify/alarms"
 )
 
@@ -230,6 +231,45 @@ func TestIncidentQueueBehind(t *testing.T) {
 	stop()
 	d.checkAlarming(t, "when the steps were late", minuteAfter(), nil, "LateSteps")
 	d.checkShown(t, "LateSteps", []string{"tenant", "agent", "late"}, "public demo 3")
+	d.checkAlarming(t, "after the incident", hoursAfter(), nil)
+	d.checkDoctor(t, "after the incident", d.doctor(t, nil))
+}
+
+// The bytes of a head are others than were written.
+func TestIncidentDamagedHead(t *testing.T) {
+	t.Parallel()
+	d := deploy(t, map[string]string{"Auth": "none", "StepTimeout": "60"})
+	stop := d.poll(t)
+	http, lambda := d.door(t, "HttpApi"), d.invocations(t)
+	d.says(t, http, "t1", "echo: a")
+	d.ends(t, "t1")
+	d.checkAlarming(t, "before the incident", minuteAfter(), nil)
+	d.spoilsHead(t, "t1")
+	d.checkDoctor(t, "with a damaged head", d.doctor(t, nil),
+		"problem damaged 1: restore the item from a backup, or run doctor quarantine THREAD or doctor delete THREAD")
+	if _, err := d.host.Invoke(t.Context(), d.name(t, "SweepFunction"), []byte(`{}`)); err != nil {
+		t.Fatal(err)
+	}
+	d.comes(t, "the worker quarantines it", func() bool {
+		stored, err := d.store.StoredHead(t.Context(), key("t1"))
+		return err == nil && stored.Quarantined != 0
+	})
+	d.comes(t, "the worker says so", func() bool { return len(d.shows(t, "DeadLetters")) > 0 })
+	d.checkAlarming(t, "with a quarantined thread", minuteAfter(), nil, "DeadLetters")
+	d.checkShown(t, "DeadLetters", []string{"Kind", "tenant", "thread"}, "thread public t1")
+	d.checkShown(t, "StepErrors", []string{"level", "msg", "tenant", "thread"}, "ERROR thread quarantined, its head is damaged public t1")
+	got := d.doctor(t, nil)
+	if len(got) != 1 || !strings.HasPrefix(got[0], "problem quarantined 1: ") {
+		t.Errorf("the doctor prints %q", got)
+	}
+	if _, text := d.examined(t, lambda, "delete", "public/t1"); !strings.Contains(text, "public/t1 is deleted") {
+		t.Errorf("delete:\n%s", text)
+	}
+	d.comes(t, "its records are erased", func() bool {
+		_, ok, err := d.store.Get(t.Context(), key("t1"), store.LogName(1))
+		return !ok && err == nil
+	})
+	stop()
 	d.checkAlarming(t, "after the incident", hoursAfter(), nil)
 	d.checkDoctor(t, "after the incident", d.doctor(t, nil))
 }

@@ -90,7 +90,7 @@ func TestParts(t *testing.T) {
 		{"metrics", "| `reveille_runs_total` | counter | `agent`, `end` | Finished runs, by their end. |"},
 		{"metrics", "| `reveille_queue_oldest_seconds` | gauge, seconds | none |"},
 		{"metrics", "| `Lateness` | Milliseconds |"},
-		{"metrics", "A stack has at most 45 metrics."},
+		{"metrics", "A stack has at most 46 metrics."},
 		{"outputs", "| `StreamUrl` | "},
 		{"parameters", "| `Steps` | `1` | "},
 		{"parameters", " Allowed: `iam`, `jwt`, `gateway`, `lambda`, `none`. |"},

@@ -69,7 +69,7 @@ func configure(c *cloud.Function, agents agent.Parts, to mailbox.Publisher) (hos
 		Worker: worker(c.Env), Lease: c.Settings.Lease, Steps: c.Settings.Steps, CacheSize: c.Settings.CacheSize,
 		FollowFor: followFor,
 		Publisher: to, Announce: c.Settings.Announces(),
-		Metering: metering, Report: func(r host.StepReport) { report(lines, r) },
+		Metering: metering, Report: func(r host.StepReport) { report(lines, r) }, Quarantined: lines.Quarantined,
 	}
 	err = usage.Limit(&config, c.Settings)
 	return config, err
