@@ -117,8 +117,8 @@ func TestTheResultOfAnInvocation(t *testing.T) {
 		{200, "", "null", "<nil>"},
 		{202, "", "", "<nil>"},
 		{200, "", `{"batchItemFailures":[]}`, "<nil>"},
-		{200, "", `{"batchItemFailures":[{"itemIdentifier":"m1"}]}`, "Trigger could not handle 1 items of the batch"},
-		{200, "Unhandled", `{"errorMessage":"x"}`, `Trigger failed (Unhandled): {"errorMessage":"x"}`},
+		{200, "", `{"batchItemFailures":[{"itemIdentifier":"m1"}]}`, "function Trigger could not handle 1 items of the batch"},
+		{200, "Unhandled", `{"errorMessage":"x"}`, `function Trigger failed (Unhandled): {"errorMessage":"x"}`},
 		{403, "", "no", "invoke Trigger: status 403: no"},
 	}
 	for _, tt := range tests {

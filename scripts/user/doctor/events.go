@@ -136,13 +136,13 @@ func accepted(status int, failure string, text []byte) error {
 		return fmt.Errorf("invoke Trigger: status %d: %s", status, core.Excerpt(string(text)))
 	}
 	if failure != "" {
-		return fmt.Errorf("Trigger failed (%s): %s", failure, core.Excerpt(string(text)))
+		return fmt.Errorf("function Trigger failed (%s): %s", failure, core.Excerpt(string(text)))
 	}
 	var batch struct {
 		Failures []json.RawMessage `json:"batchItemFailures"`
 	}
 	if json.Unmarshal(text, &batch) == nil && len(batch.Failures) > 0 {
-		return fmt.Errorf("Trigger could not handle %d items of the batch", len(batch.Failures))
+		return fmt.Errorf("function Trigger could not handle %d items of the batch", len(batch.Failures))
 	}
 	return nil
 }
