@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/point"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
@@ -36,7 +37,7 @@ const maxDamageTries = 3
 // core.CodeNotFound: there is no such thread. core.CodeConflict: its head can be read.
 // thread.ErrSchema: a newer program wrote it.
 func (s *Service) Quarantine(ctx context.Context, key core.ThreadKey) error {
-	return s.changeDamaged(ctx, key, func(stored store.StoredHead) (bool, error) {
+	return changeDamaged(ctx, s.store, key, func(stored store.StoredHead) (bool, error) {
 		if stored.Quarantined != 0 && stored.CheckDamaged(key) == nil {
 			return true, nil
 		}
@@ -48,7 +49,7 @@ func (s *Service) Quarantine(ctx context.Context, key core.ThreadKey) error {
 // intact head without a mark it only wakes the thread. *store.DamagedError: the head is still
 // damaged, and stays quarantined. core.CodeNotFound: there is no such thread.
 func (s *Service) Release(ctx context.Context, key core.ThreadKey) error {
-	err := s.changeDamaged(ctx, key, func(stored store.StoredHead) (bool, error) {
+	err := changeDamaged(ctx, s.store, key, func(stored store.StoredHead) (bool, error) {
 		if stored.Bytes == nil && stored.Damage == nil {
 			return false, core.Errorf(core.CodeNotFound, "thread %s does not exist", key)
 		}
@@ -70,8 +71,8 @@ const lostVersion = 1 << 40
 // the owner. Messages that the head owed other threads are lost, such as the end of a child run. The
 // errors are those of Quarantine.
 func (s *Service) DeleteDamaged(ctx context.Context, key core.ThreadKey) error {
-	err := s.changeDamaged(ctx, key, func(stored store.StoredHead) (bool, error) {
-		tombstone, err := s.damagedTombstone(stored)
+	err := changeDamaged(ctx, s.store, key, func(stored store.StoredHead) (bool, error) {
+		tombstone, err := damagedTombstone(s.env, s.store.DuePolicy(), stored)
 		if err != nil {
 			return false, err
 		}
@@ -85,24 +86,24 @@ func (s *Service) DeleteDamaged(ctx context.Context, key core.ThreadKey) error {
 
 // damagedTombstone is what the transition Delete makes of a head of which only the version is
 // known.
-func (s *Service) damagedTombstone(stored store.StoredHead) (thread.Head, error) {
-	now := s.env.Millis()
+func damagedTombstone(e *env.Env, due thread.DuePolicy, stored store.StoredHead) (thread.Head, error) {
+	now := e.Millis()
 	version := stored.Version
 	if version == 0 || version > lostVersion {
 		version = lostVersion
 	}
 	head := thread.Head{Version: version, Incarnation: uint64(now) << 16}
 	next, _, err := thread.Apply(head, thread.Transition{
-		Now: now, CommitID: s.env.NewID(), Due: s.store.DuePolicy(), Change: thread.Delete{},
+		Now: now, CommitID: e.NewID(), Due: due, Change: thread.Delete{},
 	})
 	return next, err
 }
 
 // changeDamaged reads the stored head and calls do with it, again if another one is stored by
 // then.
-func (s *Service) changeDamaged(ctx context.Context, key core.ThreadKey, do func(store.StoredHead) (done bool, err error)) error {
+func changeDamaged(ctx context.Context, backend store.Backend, key core.ThreadKey, do func(store.StoredHead) (done bool, err error)) error {
 	for range maxDamageTries {
-		stored, err := s.store.StoredHead(ctx, key)
+		stored, err := backend.StoredHead(ctx, key)
 		if err != nil {
 			return fmt.Errorf("read damaged head of %s: %w", key, err)
 		}

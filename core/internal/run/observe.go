@@ -22,7 +22,7 @@ type Observer interface {
 	// Ended is called when a run is done, and each time that it starts to wait.
 	Ended(run core.Run)
 	// Reported is called once for each call of Step, when it is over, also if it has
-	// failed: what it tells has happened whatever became of the step's write.
+	// failed: its contents have happened, even if the write of the step was refused.
 	Reported(d StepReport)
 }
 

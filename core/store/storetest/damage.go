@@ -33,16 +33,16 @@ func damagedHead(version uint64, text string) thread.Head {
 	}
 }
 
-// damage stores a damaged head and returns it as it is stored.
-func (p *probe) damage(key core.ThreadKey, text string) store.StoredHead {
+// storeDamage stores a damaged head and returns it as it is stored.
+func storeDamage(p *probe, key core.ThreadKey, text string) store.StoredHead {
 	p.t.Helper()
 	p.commit(key, store.Commit{Head: damagedHead(1, text)})
-	p.endDamage(key)
-	return p.stored(key)
+	endDamage(p, key)
+	return storedHead(p, key)
 }
 
 // endDamage replaces the head at the end of the clause, so that nothing is left due.
-func (p *probe) endDamage(key core.ThreadKey) {
+func endDamage(p *probe, key core.ThreadKey) {
 	p.t.Cleanup(func() {
 		ctx := context.Background()
 		stored, err := p.b.StoredHead(ctx, key)
@@ -55,7 +55,7 @@ func (p *probe) endDamage(key core.ThreadKey) {
 	})
 }
 
-func (p *probe) stored(key core.ThreadKey) store.StoredHead {
+func storedHead(p *probe, key core.ThreadKey) store.StoredHead {
 	p.t.Helper()
 	stored, err := p.b.StoredHead(p.ctx, key)
 	if err != nil {
@@ -65,20 +65,20 @@ func (p *probe) stored(key core.ThreadKey) store.StoredHead {
 }
 
 // wantDamaged checks the error of a thread whose head is damaged.
-func (p *probe) wantDamaged(key core.ThreadKey, quarantined int64) {
+func wantDamaged(p *probe, key core.ThreadKey, quarantined int64) {
 	p.t.Helper()
 	head, err := p.b.Head(p.ctx, key)
 	damaged, ok := errors.AsType[*store.DamagedError](err)
 	if !ok || !errors.Is(err, store.ErrCorrupt) || core.CodeOf(err) != core.CodeCorrupt || damaged.Key != key || damaged.Quarantined != quarantined || head.Exists() {
 		p.t.Errorf("Head(%s) returns %+v, want a *store.DamagedError of the thread, quarantined at %d", key, err, quarantined)
 	}
-	if stored := p.stored(key); core.CodeOf(stored.Damage) != core.CodeCorrupt || stored.Quarantined != quarantined || stored.Bytes == nil {
+	if stored := storedHead(p, key); core.CodeOf(stored.Damage) != core.CodeCorrupt || stored.Quarantined != quarantined || stored.Bytes == nil {
 		p.t.Errorf("StoredHead(%s) returns %+v, want damage and quarantined at %d", key, stored, quarantined)
 	}
 }
 
 // wantDone checks the result of a call that changes a damaged head.
-func (p *probe) wantDone(call string, want bool) func(done bool, err error) {
+func wantDone(p *probe, call string, want bool) func(done bool, err error) {
 	return func(done bool, err error) {
 		p.t.Helper()
 		if done != want || err != nil {
@@ -87,7 +87,7 @@ func (p *probe) wantDone(call string, want bool) func(done bool, err error) {
 	}
 }
 
-func (p *probe) waits(key core.ThreadKey) func() error {
+func isWaiting(p *probe, key core.ThreadKey) func() error {
 	return func() error {
 		list, err := p.b.Waiting(p.ctx, key.Tenant, nil, 100)
 		if err != nil {
@@ -102,11 +102,11 @@ func (p *probe) waits(key core.ThreadKey) func() error {
 
 func damagedHeadIsADamagedError(p *probe) {
 	key := p.key("t")
-	if stored := p.stored(key); !stored.Same(store.StoredHead{}) || stored.Damage != nil {
+	if stored := storedHead(p, key); !stored.Same(store.StoredHead{}) || stored.Damage != nil {
 		p.t.Errorf("StoredHead of no thread returns %+v, want the zero value", stored)
 	}
-	p.damage(key, "")
-	p.wantDamaged(key, 0)
+	storeDamage(p, key, "")
+	wantDamaged(p, key, 0)
 	if out, err := p.b.Commit(p.ctx, key, store.Commit{Head: thread.Head{Version: 9}}); out.Written || core.CodeOf(err) != core.CodeCorrupt {
 		p.t.Errorf("Commit over a damaged head returns %+v, %v; want an error of code corrupt", out, err)
 	}
@@ -121,13 +121,13 @@ func quarantineTakesAThreadOutOfTheIndexes(p *probe) {
 		p.t.Fatal(err)
 	}
 	p.commit(key, store.Commit{Records: []store.Record{record}, Head: damagedHead(1, "")})
-	p.endDamage(key)
+	endDamage(p, key)
 	p.setDue(other, dueHead(1, 5*hour))
-	p.eventually(p.waits(key))
-	was := p.stored(key)
-	p.wantDone("QuarantineHead of a damaged head", true)(p.b.QuarantineHead(p.ctx, key, was, 3*hour))
-	p.wantDamaged(key, 3*hour)
-	if now := p.stored(key); string(now.Bytes) != string(was.Bytes) || now.Same(was) {
+	p.eventually(isWaiting(p, key))
+	was := storedHead(p, key)
+	wantDone(p, "QuarantineHead of a damaged head", true)(p.b.QuarantineHead(p.ctx, key, was, 3*hour))
+	wantDamaged(p, key, 3*hour)
+	if now := storedHead(p, key); string(now.Bytes) != string(was.Bytes) || now.Same(was) {
 		p.t.Errorf("QuarantineHead leaves %+v of %+v, want the same bytes with a mark", now, was)
 	}
 	p.wantRecord(key, record)
@@ -140,18 +140,18 @@ func quarantineTakesAThreadOutOfTheIndexes(p *probe) {
 	})
 	p.wantDue(other, 1000*hour, true)
 	p.eventually(func() error {
-		if p.waits(key)() == nil {
+		if isWaiting(p, key)() == nil {
 			return errors.New("a quarantined thread still waits")
 		}
 		return nil
 	})
-	again := p.stored(key)
-	p.wantDone("QuarantineHead of a quarantined head", true)(p.b.QuarantineHead(p.ctx, key, again, 4*hour))
-	p.wantDamaged(key, 4*hour)
-	if done, err := p.b.ReleaseHead(p.ctx, key, p.stored(key)); done || core.CodeOf(err) != core.CodeCorrupt {
+	again := storedHead(p, key)
+	wantDone(p, "QuarantineHead of a quarantined head", true)(p.b.QuarantineHead(p.ctx, key, again, 4*hour))
+	wantDamaged(p, key, 4*hour)
+	if done, err := p.b.ReleaseHead(p.ctx, key, storedHead(p, key)); done || core.CodeOf(err) != core.CodeCorrupt {
 		p.t.Errorf("ReleaseHead of a damaged head returns %v, %v; want an error of code corrupt", done, err)
 	}
-	p.wantDamaged(key, 4*hour)
+	wantDamaged(p, key, 4*hour)
 }
 
 func (p *probe) quarantined(after *core.ThreadKey, limit int) (own []string) {
@@ -170,7 +170,7 @@ func (p *probe) quarantined(after *core.ThreadKey, limit int) (own []string) {
 
 func quarantinedThreadsArePaged(p *probe) {
 	for _, name := range []string{"c", "a", "b"} {
-		p.damage(p.key(name), "")
+		storeDamage(p, p.key(name), "")
 	}
 	before := core.ThreadKey{Tenant: p.tenant, Thread: "."}
 	want := func(after core.ThreadKey, limit int, names ...string) {
@@ -184,13 +184,13 @@ func quarantinedThreadsArePaged(p *probe) {
 	}
 	want(before, 10)
 	for _, name := range []string{"c", "a", "b"} {
-		p.wantDone("QuarantineHead", true)(p.b.QuarantineHead(p.ctx, p.key(name), p.stored(p.key(name)), 1))
+		wantDone(p, "QuarantineHead", true)(p.b.QuarantineHead(p.ctx, p.key(name), storedHead(p, p.key(name)), 1))
 	}
 	want(before, 10, "a", "b", "c")
 	want(before, 2, "a", "b")
 	want(p.key("b"), 10, "c")
 	want(before, 0)
-	p.wantDone("ReplaceHead", true)(p.b.ReplaceHead(p.ctx, p.key("b"), p.stored(p.key("b")), head(5, 5)))
+	wantDone(p, "ReplaceHead", true)(p.b.ReplaceHead(p.ctx, p.key("b"), storedHead(p, p.key("b")), head(5, 5)))
 	want(before, 10, "a", "c")
 	if got := p.quarantined(nil, 1000); len(got) != 2 {
 		p.t.Errorf("Quarantined from the first returns %q, want a and c", got)
@@ -201,12 +201,12 @@ func quarantinedThreadsArePaged(p *probe) {
 func replacedHeadIsReadAndIndexed(p *probe) {
 	for _, quarantined := range []bool{false, true} {
 		key := p.key(fmt.Sprint("t", quarantined))
-		was := p.damage(key, "")
+		was := storeDamage(p, key, "")
 		if quarantined {
-			p.wantDone("QuarantineHead", true)(p.b.QuarantineHead(p.ctx, key, was, 1))
+			wantDone(p, "QuarantineHead", true)(p.b.QuarantineHead(p.ctx, key, was, 1))
 		}
 		next := thread.Head{Layout: 1, Version: 1 << 40, Deleted: true, DueAt: 2 * hour}
-		p.wantDone("ReplaceHead", true)(p.b.ReplaceHead(p.ctx, key, p.stored(key), next))
+		wantDone(p, "ReplaceHead", true)(p.b.ReplaceHead(p.ctx, key, storedHead(p, key), next))
 		if diff := cmp.Diff(next, p.head(key)); diff != "" {
 			p.t.Errorf("ReplaceHead leaves (-want +got):\n%s", diff)
 		}
@@ -221,19 +221,19 @@ func replacedHeadIsReadAndIndexed(p *probe) {
 // otherwise.
 func damageThatChangedIsNotTouched(p *probe) {
 	key := p.key("t")
-	first := p.damage(key, "")
-	p.wantDone("ReplaceHead", true)(p.b.ReplaceHead(p.ctx, key, first, damagedHead(2, "other")))
-	p.wantDone("QuarantineHead of another damaged head", false)(p.b.QuarantineHead(p.ctx, key, first, 1))
-	p.wantDone("ReplaceHead of another damaged head", false)(p.b.ReplaceHead(p.ctx, key, first, head(3, 3)))
-	p.wantDamaged(key, 0)
-	second := p.stored(key)
-	p.wantDone("QuarantineHead", true)(p.b.QuarantineHead(p.ctx, key, second, 1))
-	p.wantDone("ReplaceHead of a head that was quarantined since", false)(p.b.ReplaceHead(p.ctx, key, second, head(3, 3)))
-	third := p.stored(key)
-	p.wantDone("ReplaceHead", true)(p.b.ReplaceHead(p.ctx, key, third, dueHead(3, 5*hour)))
-	p.wantDone("QuarantineHead of a repaired head", false)(p.b.QuarantineHead(p.ctx, key, third, 1))
-	p.wantDone("ReleaseHead of a repaired head", false)(p.b.ReleaseHead(p.ctx, key, third))
-	p.wantDone("ReplaceHead of a repaired head", false)(p.b.ReplaceHead(p.ctx, key, third, head(4, 4)))
+	first := storeDamage(p, key, "")
+	wantDone(p, "ReplaceHead", true)(p.b.ReplaceHead(p.ctx, key, first, damagedHead(2, "other")))
+	wantDone(p, "QuarantineHead of another damaged head", false)(p.b.QuarantineHead(p.ctx, key, first, 1))
+	wantDone(p, "ReplaceHead of another damaged head", false)(p.b.ReplaceHead(p.ctx, key, first, head(3, 3)))
+	wantDamaged(p, key, 0)
+	second := storedHead(p, key)
+	wantDone(p, "QuarantineHead", true)(p.b.QuarantineHead(p.ctx, key, second, 1))
+	wantDone(p, "ReplaceHead of a head that was quarantined since", false)(p.b.ReplaceHead(p.ctx, key, second, head(3, 3)))
+	third := storedHead(p, key)
+	wantDone(p, "ReplaceHead", true)(p.b.ReplaceHead(p.ctx, key, third, dueHead(3, 5*hour)))
+	wantDone(p, "QuarantineHead of a repaired head", false)(p.b.QuarantineHead(p.ctx, key, third, 1))
+	wantDone(p, "ReleaseHead of a repaired head", false)(p.b.ReleaseHead(p.ctx, key, third))
+	wantDone(p, "ReplaceHead of a repaired head", false)(p.b.ReplaceHead(p.ctx, key, third, head(4, 4)))
 	p.wantHead(key, dueHead(3, 5*hour))
 	p.wantDue(key, 6*hour, true)
 	p.set(key, dueHead(4, 0))
@@ -242,7 +242,7 @@ func damageThatChangedIsNotTouched(p *probe) {
 func intactHeadIsNotQuarantined(p *probe) {
 	key := p.key("t")
 	p.setDue(key, dueHead(1, 5*hour))
-	was := p.stored(key)
+	was := storedHead(p, key)
 	for call, f := range map[string]func() (bool, error){
 		"QuarantineHead": func() (bool, error) { return p.b.QuarantineHead(p.ctx, key, was, 1) },
 		"ReplaceHead":    func() (bool, error) { return p.b.ReplaceHead(p.ctx, key, was, head(2, 2)) },
@@ -251,8 +251,8 @@ func intactHeadIsNotQuarantined(p *probe) {
 			p.t.Errorf("%s of an intact head returns %v, %v; want an error of code conflict", call, done, err)
 		}
 	}
-	p.wantDone("ReleaseHead of an intact head", true)(p.b.ReleaseHead(p.ctx, key, was))
-	if now := p.stored(key); !now.Same(was) || now.Damage != nil {
+	wantDone(p, "ReleaseHead of an intact head", true)(p.b.ReleaseHead(p.ctx, key, was))
+	if now := storedHead(p, key); !now.Same(was) || now.Damage != nil {
 		p.t.Errorf("StoredHead returns %+v, want %+v", now, was)
 	}
 	p.wantDue(key, 6*hour, true)
@@ -261,7 +261,7 @@ func intactHeadIsNotQuarantined(p *probe) {
 
 func oneOfRacingReplacementsWins(p *probe) {
 	key := p.key("t")
-	was := p.damage(key, "")
+	was := storeDamage(p, key, "")
 	const writers = 8
 	done := make([]bool, writers)
 	p.race(writers, func(ctx context.Context, i int) (err error) {
@@ -281,11 +281,11 @@ func oneOfRacingReplacementsWins(p *probe) {
 	if winners != 1 {
 		p.t.Errorf("%d of %d racing changes of a damaged head were done, want 1", winners, writers)
 	}
-	if stored := p.stored(key); stored.Same(was) {
+	if stored := storedHead(p, key); stored.Same(was) {
 		p.t.Error("the damaged head is stored as it was")
 	}
-	if stored := p.stored(key); stored.Damage != nil {
-		p.wantDone("ReplaceHead", true)(p.b.ReplaceHead(p.ctx, key, stored, head(9, 9)))
+	if stored := storedHead(p, key); stored.Damage != nil {
+		wantDone(p, "ReplaceHead", true)(p.b.ReplaceHead(p.ctx, key, stored, head(9, 9)))
 	}
 }
 

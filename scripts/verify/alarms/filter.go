@@ -131,7 +131,7 @@ func (c *condition) in(value string) (holds bool, err error) {
 func compare(value, sign, with string) (bool, error) {
 	limit, err := strconv.ParseFloat(with, 64)
 	if err != nil {
-		return false, fmt.Errorf("%q is no number", with)
+		return false, fmt.Errorf("%q is not a number", with)
 	}
 	n, err := strconv.ParseFloat(value, 64)
 	if err != nil {

@@ -171,7 +171,7 @@ func (r *result) apply(c command) (err error) {
 	case "limit":
 		n, err := strconv.Atoi(strings.Join(c.rest, ""))
 		if err != nil {
-			return fmt.Errorf("%q is no number", c.rest)
+			return fmt.Errorf("%q is not a number", c.rest)
 		}
 		if r.rows == nil {
 			r.show(r.shown)

@@ -45,7 +45,7 @@ type Claim interface {
 	// SaidAt is the time when the turn is complete, in unix milliseconds; it is
 	// called at that time.
 	SaidAt() int64
-	// Failed notes a call of a model that has failed, for whoever counts them. kind is a
+	// Failed notes a call of a model that has failed, for counters. kind is a
 	// model.ErrorKind.
 	Failed(provider, model, kind string)
 	// Warn logs what the run survives.

@@ -19,7 +19,7 @@ import (
 
 // Function has the settings and the clients of a function on AWS.
 type Function struct {
-	Kind     string // api, stream, step, sweep or trigger; whoever opens it sets it
+	Kind     string // api, stream, step, sweep or trigger; set by the main of the function
 	Settings settings.Settings
 	Env      *env.Env
 	Store    *dynamo.Store
