@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -215,8 +216,11 @@ func TestTheProxyOfTheOperator(t *testing.T) {
 		t.Log("got " + fetch(t, egress.Options{Local: true, Resolver: names(t, "10.0.0.1")}, url))
 		return
 	}
+	var mu sync.Mutex
 	var asked []string
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
 		asked = append(asked, r.Method+" "+r.Host)
 		w.WriteHeader(http.StatusTeapot)
 	}))
@@ -236,11 +240,15 @@ func TestTheProxyOfTheOperator(t *testing.T) {
 		{"a private address", "https://10.0.0.1/", []string{"REVEILLE_EGRESS_PROXY=on"}, "host 10.0.0.1 is not public", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			mu.Lock()
 			asked = nil
+			mu.Unlock()
 			c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestTheProxyOfTheOperator$", "-test.v")
 			c.Env = append(os.Environ(), "EGRESS_TEST_URL="+tt.url, "HTTPS_PROXY="+proxy.URL, "NO_PROXY=", "no_proxy=", "https_proxy=")
 			c.Env = append(c.Env, tt.environment...)
 			out, _ := c.CombinedOutput()
+			mu.Lock()
+			defer mu.Unlock()
 			if !strings.Contains(string(out), tt.want) || strings.Join(asked, "; ") != tt.asked {
 				t.Errorf("got %s, the proxy was asked for %q", out, asked)
 			}
