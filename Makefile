@@ -174,7 +174,7 @@ test-wire: ## Test the AWS adapters with the real wire protocols; SHORT=1 skips 
 BUCKETLESS := ^TestContractWithABucket$$/^(DueThreadIsListedInItsShardOnly|OverdueThreadsArePaged|EveryDueThreadIsInSomeShard|OccupiedListsTenantsWithSlots|NoMoreRunsAreAdmittedThanThereIsRoomFor)$$
 
 test-deployed: ## Test the built functions and the template with a Lambda Runtime API, DynamoDB and SQS
-	$(AWS) $(GO) test -count=1 -tags aws -parallel 6 -skip '$(STARTS)|TestFunctionsStartAsBefore' ./scripts/verify/deployed
+	$(AWS) $(GO) test -count=1 -timeout 20m -tags aws -parallel 6 -skip '$(STARTS)|TestFunctionsStartAsBefore' ./scripts/verify/deployed
 
 aws-up: ## Start local endpoints for test-aws; .reveille/aws.env lists them
 	scripts/verify/aws-up.sh
