@@ -140,7 +140,7 @@ unit: ## Run all tests except the kill tests
 	$(GO) test -vet=off -short -run EveryHead ./core/internal/thread
 
 # Tests that compute in one goroutine. With the race detector they take five times as long.
-LONE := NoDamageHides|WhicheverOperation|RunsOfAllSizes|PowerLoss$$|RandomChangesKeep|NothingIsViolatedInAny|EachMistakeIsNamed|ThePageIsCompressed|ClockIsNamed|AtTenThousandMessages|AtMost64KB|ALargeStateIsNotShown|OfATemplate|ATemplateEnds|PartOfASchemaWeighs|MadeToLookAlike|BoundsOfACheck|ReadAllocatesFor
+LONE := NoDamageHides|WhicheverOperation|RunsOfAllSizes|PowerLoss$$|RandomChangesKeep|NothingIsViolatedInAny|EachMistakeIsNamed|ThePageIsCompressed|ClockIsNamed|AtTenThousandMessages|AtMost64KB|ALargeStateIsNotShown|OfATemplate|ATemplateEnds|PartOfASchemaWeighs|MadeToLookAlike|BoundsOfACheck|ReadAllocatesFor|MemoryOfManyValues
 # Tests that skip themselves, or a part of themselves, with the race detector.
 NORACE := SameSeed|ADayIs|AShareOfTheWorlds|SoManyRecords|Allocates|CrashMatrix|TheSameFault|AtEveryWrite|ADropped|TurnsOfTheirOwn
 NORACEIN := ./core/internal/sim ./core/internal/sim/simtest ./core/internal/accounting ./core/internal/thread ./core/internal/run ./core/host ./core/internal/pattern ./core/internal/schema ./adapters/stores/bolt ./adapters/protocols/httpapi ./adapters/protocols/page ./adapters/triggers/rules ./functions/kit/local ./adapters/internal/newest
