@@ -104,7 +104,7 @@ func TestADamagedHeadIsWokenOnce(t *testing.T) {
 	}
 }
 
-// A user cannot delete it: nobody knows whose it is. An operator can.
+// A user cannot delete it, since its owner is unknown. An operator can.
 func TestADamagedThreadIsDeletedByAnOperator(t *testing.T) {
 	for _, quarantined := range []bool{false, true} {
 		w, _ := damaged(t)

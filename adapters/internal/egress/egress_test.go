@@ -42,7 +42,7 @@ func client(t *testing.T, o egress.Options, l egress.Limits) *egress.Client {
 }
 
 // names is a resolver that gives every name these addresses, one after the other. Several
-// with spaces between them are given at once.
+// with spaces between them are given together.
 func names(t *testing.T, addresses ...string) *net.Resolver {
 	t.Helper()
 	var asked atomic.Int64

@@ -52,7 +52,7 @@ func fetch(t *testing.T, o egress.Options, url string) string {
 }
 
 // Each case connects, or tries to: this machine has all addresses of 127.0.0.0/8, so one
-// of them stands for a host that is allowed, and another for one that is not.
+// of them is a host that is allowed, and another is one that is not.
 func TestWhereNamesLead(t *testing.T) {
 	port, allowed := listening(t, "127.0.0.2:0")
 	denied, err := net.Listen("tcp", "127.0.0.3:"+port)
@@ -130,7 +130,7 @@ func TestANameWithSeveralAddresses(t *testing.T) {
 	}
 }
 
-// A record that changes between two looks: the first, at the public address, is somebody's
+// A record that changes between two looks: the first, at the public address, is a client's
 // check, and the second is the connection's.
 func TestARecordThatChanges(t *testing.T) {
 	port, asked := listening(t, "127.0.0.1:0")

@@ -40,7 +40,7 @@ type holder struct {
 	stepBegan int64         // when the claim began the step, unix milliseconds: its hooks up to the turn are shown that
 	dueFor    int64         // how long the run was due before the claim took it, milliseconds; 0: the claim had it before the step
 	taken     time.Time     // when this process took up the step; zero: no observer
-	told      StepReport    // what the observer is told when the step is over, as far as it has happened
+	told      StepReport    // what the observer receives when the step is over, as far as it has happened
 	lateFor   time.Duration // how late the claim was: see thread.Head.Late
 
 	profiles state.Profiles // of the run's tenant; nil: the host has none

@@ -15,7 +15,7 @@ import (
 )
 
 // Each step has one report: how late it was, which calls of the model failed, and how the
-// run stands if it has ended or waits.
+// run is if it has ended or waits.
 func TestStepsReport(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

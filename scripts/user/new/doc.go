@@ -19,7 +19,7 @@
 //	go run github.com/reveille-run/reveille/scripts/user/new@latest -update [DIR]
 //
 // The file reveille.json of a project records the version or the commit from which it was made
-// (record.go). From there the command makes the texts of then (base.go), and merges them with
+// (record.go). From there the command makes the texts of then (ancestor.go), and merges them with
 // the texts of now and those of the user (plan.go). It writes nothing before all of that
 // succeeds (update.go, apply.go). Files of the user, such as infra/own.yaml and those of the
 // folder app, stay as they are.

@@ -36,7 +36,7 @@ func TestWhichValuesApply(t *testing.T) {
 	tests := []struct {
 		name, stack, region string
 		has                 map[string]string // the process
-		want                map[string]string // besides the common ones; "-": not set
+		want                map[string]string // in addition to the common ones; "-": not set
 	}{
 		{"the local host", "", "", nil, map[string]string{"GREETING": "hi", "TABLE": "local-orders", "QUEUE": "http://127.0.0.1/mail", "RAW": "${STACK} $5 local"}},
 		{"a section of the stack", arn, "eu-west-1", nil, map[string]string{
