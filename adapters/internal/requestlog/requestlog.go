@@ -153,7 +153,9 @@ func (l *Line) End(response Response) {
 			response.Status = http.StatusInternalServerError
 		}
 	}
-	l.options.Log.LogAttrs(l.context, l.level(), "request", l.attrs(response)...)
+	if level := l.level(); l.options.Log.Enabled(l.context, level) {
+		l.options.Log.LogAttrs(l.context, level, "request", l.attrs(response)...)
+	}
 }
 
 // level is that of debugging for health checks, which come every few seconds.

@@ -51,13 +51,16 @@ type arriving struct {
 	claimed int64         // of those
 }
 
+// least is how many bytes a body may have without being searched for messages to skip.
+func (in *arriving) least() int { return min(recent, in.most) }
+
 // read reads the body. It allocates at most twice the size of the body if its length is
 // known, and at most five times the limit of bodies if messages are skipped.
 func (in *arriving) read() (text []byte, skipped int, err error) {
 	if in.length > in.limit() {
 		return nil, 0, tooLarge(in.limit())
 	}
-	least := min(recent, in.most)
+	least := in.least()
 	for whole := false; ; {
 		text = grown(text, in.next(len(text), least))
 		switch text, whole, err = in.fill(text); {

@@ -44,7 +44,9 @@ func (a *api) limit(r *http.Request) (done func(), err error) {
 		return func() {}, nil
 	}
 	in := &arriving{body: r.Body, length: r.ContentLength, most: a.maxBody(), all: &a.arriving}
-	in.list, in.repeats = a.repeated(r)
+	if in.length < 0 || in.length > int64(in.least()) { // a shorter body is not searched
+		in.list, in.repeats = a.repeated(r)
+	}
 	text, skipped, err := in.read()
 	if err != nil {
 		in.done()
