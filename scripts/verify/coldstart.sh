@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Times the first answer as a newcomer sees it: a fresh clone, empty Go caches,
 # `make run`, one chat request. Prints the seconds; fails when they are too many, twice,
-# since others may use the machine.
+# since others may use the machine. On a slow machine the limit is higher: twice as long as
+# the machine takes to build Go's standard library.
 set -euo pipefail
 limit=${1:-60}
 source=$(git rev-parse --show-toplevel)
@@ -34,8 +35,17 @@ if [ "$last" != "data: [DONE]" ] || ! printf '%s' "$answer" | grep -q '"delta":"
 	exit 1
 fi
 echo "coldstart: first answer complete after $seconds s (limit $limit s)"
-if awk -v s="$seconds" -v l="$limit" 'BEGIN { exit s > l }'; then exit; fi
+within() { awk -v s="$1" -v l="$2" 'BEGIN { exit s > l }'; }
+if within "$seconds" "$limit"; then exit; fi
 if [ "${2:-}" = last ]; then exit 1; fi
+start=$(date +%s.%N)
+env GOCACHE="$work/standard" go build std
+standard=$(echo "$(date +%s.%N) $start" | awk '{printf "%.1f", $1 - $2}')
+if ! within "$standard" "$(awk -v l="$limit" 'BEGIN { print l / 2 }')"; then
+	limit=$(awk -v s="$standard" 'BEGIN { printf "%.1f", 2 * s }')
+	echo "coldstart: this machine builds the standard library in $standard s: the limit is $limit s"
+	if within "$seconds" "$limit"; then exit; fi
+fi
 cd "$source"
 clean
 trap - EXIT
