@@ -140,10 +140,10 @@ unit: ## Run all tests except the kill tests
 	$(GO) test -vet=off -short -run EveryHead ./core/internal/thread
 
 # Tests that compute in one goroutine. With the race detector they take five times as long.
-LONE := NoDamageHides|WhicheverOperation|RunsOfAllSizes|PowerLoss$$|RandomChangesKeep|NothingIsViolatedInAny|EachMistakeIsNamed|ThePageIsCompressed|ClockIsNamed|AtTenThousandMessages|AtMost64KB|ALargeStateIsNotShown|OfATemplate|ATemplateEnds|PartOfASchemaWeighs|MadeToLookAlike|BoundsOfACheck|ReadAllocatesFor|MemoryOfManyValues
+LONE := NoDamageHides|WhicheverOperation|RunsOfAllSizes|PowerLoss$$|RandomChangesKeep|NothingIsViolatedInAny|EachMistakeIsNamed|ThePageIsCompressed|ClockIsNamed|AtTenThousandMessages|AtMost64KB|ALargeStateIsNotShown|OfATemplate|ATemplateEnds|PartOfASchemaWeighs|MadeToLookAlike|BoundsOfACheck|ReadAllocatesFor|MemoryOfManyValues|TheMemoryOfABody|BodiesOf4MBAtEvery|MoreCrashes|TestCrashes$$|NoHistoryBreaksTheRules|DecodeTakesLinearTime|WhatIsHeldIsBounded|FilesAreBoundedTogether|ABodyIsNotCopied|AHistoryIsSkipped|ColdStepReadsNoMore|ColdStepUnderASummary|TestARunThatTakesAnotherUp|ARecordNamesTheRanges|RequestsBeginLike|ToolsThatWaitForAChild|OutsideOutlives|TheExampleSurvives|ToolsThatSayWhat|EffectMayBeLost|ChildIsToldOnce|ADeletedThreadLeaves|ChangesOfAStateArePaged|StateThatIsTooLarge
 # Tests that skip themselves, or a part of themselves, with the race detector.
 NORACE := SameSeed|ADayIs|AShareOfTheWorlds|SoManyRecords|Allocates|CrashMatrix|TheSameFault|AtEveryWrite|ADropped|TurnsOfTheirOwn
-NORACEIN := ./core/internal/sim ./core/internal/sim/simtest ./core/internal/accounting ./core/internal/thread ./core/internal/run ./core/host ./core/internal/pattern ./core/internal/schema ./adapters/stores/bolt ./adapters/protocols/httpapi ./adapters/protocols/page ./adapters/triggers/rules ./functions/kit/local ./adapters/internal/newest
+NORACEIN := ./core/internal/sim ./core/internal/sim/simtest ./core/internal/accounting ./core/internal/thread ./core/internal/run ./core/host ./core/internal/pattern ./core/internal/schema ./adapters/stores/bolt ./adapters/protocols/httpapi ./adapters/protocols/page ./adapters/triggers/rules ./functions/kit/local ./adapters/internal/newest ./functions/kit/serve/front ./functions/kit/demo ./adapters/models/... ./core/strict ./core/agent/specfile ./adapters/aws/lambda
 
 kill: ## Kill the local host 154 times, at 142 places, and check that nothing is lost: ROUNDS=2
 	$(GO) test -parallel 6 -tags killpoints -run Kill -count $(ROUNDS) ./functions/kit/local
@@ -167,14 +167,11 @@ openapi: ## Check the OpenAPI document, and the local host against it: EXAMPLES=
 
 test-aws: test-wire test-deployed ## Run test-wire and test-deployed
 
-test-wire: ## Test the AWS adapters with the real wire protocols; SHORT=1 skips long threads
-	$(AWS) $(GO) test -count=1 -tags aws $(if $(SHORT),-short -skip '$(BUCKETLESS)') ./adapters/stores/dynamo ./adapters/queues/sqs ./adapters/outbound/eventbridge ./adapters/identity/secrets
+test-wire: ## Test the AWS adapters with the real wire protocols; SHORT=1 tests less
+	$(AWS) $(GO) test -count=1 -timeout 20m -tags aws $(if $(SHORT),-short) ./adapters/stores/dynamo ./adapters/queues/sqs ./adapters/outbound/eventbridge ./adapters/identity/secrets
 
-# Tests that a bucket does not affect, and that take longest.
-BUCKETLESS := ^TestContractWithABucket$$/^(DueThreadIsListedInItsShardOnly|OverdueThreadsArePaged|EveryDueThreadIsInSomeShard|OccupiedListsTenantsWithSlots|NoMoreRunsAreAdmittedThanThereIsRoomFor)$$
-
-test-deployed: ## Test the built functions and the template with a Lambda Runtime API, DynamoDB and SQS
-	$(AWS) $(GO) test -count=1 -timeout 20m -tags aws -parallel 6 -skip '$(STARTS)|TestFunctionsStartAsBefore' ./scripts/verify/deployed
+test-deployed: ## Test the built functions and the template with a Lambda Runtime API, DynamoDB and SQS; SHORT=1 tests less
+	$(AWS) $(GO) test -count=1 -timeout 20m -tags aws -parallel 6 $(if $(SHORT),-short) -skip '$(STARTS)|TestFunctionsStartAsBefore' ./scripts/verify/deployed
 
 aws-up: ## Start local endpoints for test-aws; .reveille/aws.env lists them
 	scripts/verify/aws-up.sh
@@ -233,6 +230,7 @@ nightly: ## Run the checks that take too long for every change; takes hours
 	$(MAKE) fuzz FUZZTIME=60s
 	$(MAKE) openapi EXAMPLES=300
 	$(MAKE) test-copilotkit
+	$(GO) test -run TestADropped ./adapters/protocols/httpapi -drop.every 1
 	$(GO) test -run 'TestPowerLoss$$' -powerloss.worlds 200 -timeout 30m ./adapters/stores/bolt
 	$(GO) test -timeout 60m -run CrashMatrix ./core/internal/sim/simtest -matrix.pairs
 	$(MAKE) sim-mutants

@@ -86,7 +86,7 @@ func TestADroppedNativeStreamGoesOnAtAnotherHost(t *testing.T) {
 			t.Fatalf("the unbroken stream says %q", got)
 		}
 		offset := 1
-		for ; ; offset += everyOffset {
+		for ; ; offset += everyOffset() {
 			var got story
 			began := time.Now()
 			w, wait := post(t, a, offset, offset)
@@ -129,7 +129,7 @@ func TestADroppedAISDKStreamGoesOnAtAnotherHost(t *testing.T) {
 			t.Fatalf("the unbroken stream says %q", got)
 		}
 		offset, over := 1, 0
-		for ; ; offset += everyOffset {
+		for ; ; offset += everyOffset() {
 			var had, got story
 			began := time.Now()
 			w, wait := ask(offset, offset)

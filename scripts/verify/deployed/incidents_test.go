@@ -3,6 +3,7 @@
 package deployed
 
 import (
+	"io"
 	"maps"
 	"net/http/httptest"
 	"slices"
@@ -46,8 +47,12 @@ func TestIncidentProviderDown(t *testing.T) {
 	rest, http := d.door(t, "RestApi"), d.door(t, "HttpApi")
 	threads := []string{"background", "s1", "s2", "s3", "s4"}
 	d.says(t, http, threads[0], "hello")
-	for _, id := range threads[1:] {
-		readAll(t, chat(t, rest, id, "hello").Body)
+	var bodies []io.Reader
+	for _, id := range threads[1:] { // which retry side by side
+		bodies = append(bodies, chat(t, rest, id, "hello").Body)
+	}
+	for _, body := range bodies {
+		readAll(t, body)
 	}
 	for _, id := range threads {
 		d.ends(t, id)
@@ -61,6 +66,8 @@ func TestIncidentProviderDown(t *testing.T) {
 	provider.set(false)
 	for _, id := range threads {
 		d.says(t, http, id, "hello again")
+	}
+	for _, id := range threads {
 		d.ends(t, id)
 	}
 	stop()

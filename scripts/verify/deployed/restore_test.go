@@ -33,11 +33,11 @@ import (
 // group is some of the threads of the drill, which are in one state at the marked moment.
 type group struct {
 	name, text string
-	threads    int
+	threads    int // a fifth of them with -short
 	opening    mailbox.Opening
 }
 
-// The groups of the drill: 200 threads.
+// The groups of the drill: 200 threads, or 40 with -short.
 var (
 	done    = group{"done", "hello", 30, mailbox.Opening{}}
 	stored  = group{"stored", "echo: ", 3, mailbox.Opening{}} // with a large payload, an object each
@@ -50,7 +50,11 @@ var (
 )
 
 func (g group) ids() (ids []string) {
-	for i := range g.threads {
+	n := g.threads
+	if testing.Short() {
+		n = (n + 4) / 5
+	}
+	for i := range n {
 		ids = append(ids, fmt.Sprintf("%s-%d", g.name, i))
 	}
 	return ids
