@@ -134,13 +134,13 @@ BUNDLE := cd adapters/protocols/page && NODE_PATH=packages $(GO) tool esbuild sr
 
 unit: ## Run all tests except the kill tests
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
-	$(GO) test -p 4 -vet=off $(RACE) -skip '$(LONE)' $$($(GO) list ./... | grep -v /scripts/) # more at a time than there are processors: some wait for the disk
+	$(GO) test -p 4 -vet=off $(RACE) -skip '$(LONE)' $$($(GO) list ./functions/... ./core/... ./adapters/...) # the longest first; more at a time than there are processors: some wait for the disk
 	$(GO) test -p 4 -vet=off $$($(GO) list ./scripts/... | grep -vE "/scripts/verify/(house|docs)") # they start programs and wait; check has run the house and the documents
 	$(GO) test -vet=off -run '$(LONE)|$(NORACE)' $(NORACEIN)
 	$(GO) test -vet=off -short -run EveryHead ./core/internal/thread
 
 # Tests that compute in one goroutine. With the race detector they take five times as long.
-LONE := NoDamageHides|WhicheverOperation|RunsOfAllSizes|PowerLoss$$|RandomChangesKeep|NothingIsViolatedInAny|EachMistakeIsNamed|ThePageIsCompressed|ClockIsNamed|AtTenThousandMessages|AtMost64KB|ALargeStateIsNotShown|OfATemplate|ATemplateEnds|PartOfASchemaWeighs|MadeToLookAlike|BoundsOfACheck|ReadAllocatesFor|MemoryOfManyValues|TheMemoryOfABody|BodiesOf4MBAtEvery|MoreCrashes|TestCrashes$$|NoHistoryBreaksTheRules|DecodeTakesLinearTime|WhatIsHeldIsBounded|FilesAreBoundedTogether|ABodyIsNotCopied|AHistoryIsSkipped|ColdStepReadsNoMore|ColdStepUnderASummary|TestARunThatTakesAnotherUp|ARecordNamesTheRanges|RequestsBeginLike|ToolsThatWaitForAChild|OutsideOutlives|TheExampleSurvives|ToolsThatSayWhat|EffectMayBeLost|ChildIsToldOnce|ADeletedThreadLeaves|ChangesOfAStateArePaged|StateThatIsTooLarge
+LONE := NoDamageHides|WhicheverOperation|RunsOfAllSizes|PowerLoss$$|RandomChangesKeep|NothingIsViolatedInAny|EachMistakeIsNamed|ThePageIsCompressed|ClockIsNamed|AtTenThousandMessages|AtMost64KB|ALargeStateIsNotShown|OfATemplate|ATemplateEnds|PartOfASchemaWeighs|MadeToLookAlike|BoundsOfACheck|ReadAllocatesFor|MemoryOfManyValues|TheMemoryOfABody|BodiesOf4MBAtEvery|MoreCrashes|TestCrashes$$|NoHistoryBreaksTheRules|DecodeTakesLinearTime|WhatIsHeldIsBounded|FilesAreBoundedTogether|ABodyIsNotCopied|AHistoryIsSkipped|ColdStepReadsNoMore|ColdStepUnderASummary|TestARunThatTakesAnotherUp|ARecordNamesTheRanges|RequestsBeginLike|ToolsThatWaitForAChild|OutsideOutlives|TheExampleSurvives|ToolsThatSayWhat|EffectMayBeLost|ChildIsToldOnce|ADeletedThreadLeaves|ChangesOfAStateArePaged|StateThatIsTooLarge|ClientsThatReadNothingHold|AChatOfALongHistory
 # Tests that skip themselves, or a part of themselves, with the race detector.
 NORACE := SameSeed|ADayIs|AShareOfTheWorlds|SoManyRecords|Allocates|CrashMatrix|TheSameFault|AtEveryWrite|ADropped|TurnsOfTheirOwn
 NORACEIN := ./core/internal/sim ./core/internal/sim/simtest ./core/internal/accounting ./core/internal/thread ./core/internal/run ./core/host ./core/internal/pattern ./core/internal/schema ./adapters/stores/bolt ./adapters/protocols/httpapi ./adapters/protocols/page ./adapters/triggers/rules ./functions/kit/local ./adapters/internal/newest ./functions/kit/serve/front ./functions/kit/demo ./adapters/models/... ./core/strict ./core/agent/specfile ./adapters/aws/lambda
@@ -153,10 +153,10 @@ test-project: ## Test the projects of scripts/user/new, and follow the tutorial
 	$(GO) test -count=1 -tags project -v -run 'ProjectPasses|RunGoesOn|FetchedCommand' ./scripts/user/new
 	$(GO) test -count=1 -tags project -v -run TheTutorial ./scripts/verify/docs
 
-test-clients: ## Test protocols, providers and the page with npm clients; needs node, npm and chromium
+test-clients: ## Test protocols, providers and the page with npm clients; needs node, npm and chromium; SHORT=1 audits fewer views
 	@for folder in $(CLIENTS); do echo "npm ci in $$folder"; (cd $$folder && npm ci --no-audit --no-fund --loglevel=error) || exit 1; done
 	scripts/verify/clients/page/types.sh
-	$(GO) test -count=1 -parallel 6 -tags clients -run 'Client|Independent' ./adapters/protocols/aisdk ./adapters/protocols/agui ./adapters/protocols/mcp ./adapters/models/openai ./adapters/models/anthropic ./adapters/models/gemini ./adapters/models/bedrock ./functions/kit/local ./functions/kit/local/editor ./scripts/user/new
+	$(if $(SHORT),SKIP='every view' )$(GO) test -count=1 -timeout 20m -parallel 6 -tags clients -run 'Client|Independent' ./adapters/protocols/aisdk ./adapters/protocols/agui ./adapters/protocols/mcp ./adapters/models/openai ./adapters/models/anthropic ./adapters/models/gemini ./adapters/models/bedrock ./functions/kit/local ./functions/kit/local/editor ./scripts/user/new
 
 test-copilotkit: ## Test CopilotKit's chat with the local host; needs node, npm and 600 MB
 	cd scripts/verify/copilotkit && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
@@ -229,6 +229,7 @@ nightly: ## Run the checks that take too long for every change; takes hours
 	$(MAKE) test-aws
 	$(MAKE) fuzz FUZZTIME=60s
 	$(MAKE) openapi EXAMPLES=300
+	$(MAKE) test-clients
 	$(MAKE) test-copilotkit
 	$(GO) test -run TestADropped ./adapters/protocols/httpapi -drop.every 1
 	$(GO) test -run 'TestPowerLoss$$' -powerloss.worlds 200 -timeout 30m ./adapters/stores/bolt

@@ -78,10 +78,11 @@ export async function say(page, text) {
 
 const atOnce = 3; // scenarios: most of them wait
 
-// report runs scenarios and prints what each came to: null, or its failure.
+// report runs scenarios and prints what each came to: null, or its failure. ONLY and SKIP are
+// patterns of their names.
 export async function report(scenarios) {
   const all = {};
-  const todo = Object.entries(scenarios).filter(([name]) => !process.env.ONLY || new RegExp(process.env.ONLY).test(name));
+  const todo = Object.entries(scenarios).filter(([name]) => (!process.env.ONLY || new RegExp(process.env.ONLY).test(name)) && !(process.env.SKIP && new RegExp(process.env.SKIP).test(name)));
   const work = async () => {
     for (let next = todo.shift(); next; next = todo.shift()) {
       const [name, run] = next;
