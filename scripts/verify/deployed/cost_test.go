@@ -33,14 +33,19 @@ var (
 	printCost = flag.String("cost.print", "", "the file to which TestCost writes its tables")
 )
 
-// talker is a provider of the OpenAI protocol that says 500 B, with two calls of the tool
+// talker is a provider of the OpenAI protocol that says 520 B, with two calls of the tool
 // echo of 1 KB when it was a person who spoke last.
 type talker struct {
 	mu   sync.Mutex
 	slow bool // says it in 100 pieces, one each 100 ms
 }
 
-const slowSeconds = 10
+const (
+	slowSeconds = 10
+	// said is the size of a response: its record has a little more than 1 KB, and costs two
+	// units, whatever its ids and times compress to.
+	said = 520
+)
 
 func (p *talker) slowly(slow bool) {
 	p.mu.Lock()
@@ -67,7 +72,7 @@ func (p *talker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		pieces = 10 * slowSeconds
 	}
 	for range pieces {
-		say(`{"id":"c1","choices":[{"index":0,"delta":{"role":"assistant","content":%q},"finish_reason":null}]}`, noise(500/pieces))
+		say(`{"id":"c1","choices":[{"index":0,"delta":{"role":"assistant","content":%q},"finish_reason":null}]}`, noise(said/pieces))
 		if slow {
 			time.Sleep(100 * time.Millisecond)
 		}

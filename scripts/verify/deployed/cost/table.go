@@ -47,7 +47,7 @@ func (a Account) prices(b *strings.Builder) {
 
 func (a Account) measured(b *strings.Builder) {
 	fmt.Fprintf(b, "\n## Measured\n\nThe figures were measured on %s. The template's functions, with %d MB of memory and built as for Lambda, ran under `scripts/verify/lambdahost`. A fake model provider responded immediately. Each figure is the median of %d runs.\n\n", a.Day, a.MemoryMB, Runs)
-	b.WriteString("- **Sizes**: after compression, a text has 500 B. The arguments and the result of a tool have 1 KB.\n- **Units** are counted on the wire. They include the records by which threads and runs are listed.\n- **Queue requests** are those of the functions, plus the receive and the delete of each batch by Lambda's event source mapping. A batch has one message here.\n")
+	b.WriteString("- **Sizes**: after compression, a message has 500 B and a response has 520 B. The arguments and the result of a tool have 1 KB.\n- **Units** are counted on the wire. They include the records by which threads and runs are listed.\n- **Queue requests** are those of the functions, plus the receive and the delete of each batch by Lambda's event source mapping. A batch has one message here.\n")
 	fmt.Fprintf(b, "- **Handler time** was measured with a whole processor and without network latency. On AWS, add the [round trips](../adapters/stores/dynamo/README.md#units-per-operation) of each operation. A function of this size has %s of a processor there.\n\n", number(float64(a.MemoryMB)/1769))
 	b.WriteString("| Work | Write units | Read units | Queue requests | Invocations | Handler ms | Processor ms |\n|---|---|---|---|---|---|---|\n")
 	for _, row := range []struct{ name, what string }{
