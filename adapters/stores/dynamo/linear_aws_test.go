@@ -19,6 +19,9 @@ import (
 var linearHistories = flag.Int("linear.histories", 20, "histories to check")
 
 func TestHistoriesAreLinearizable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("moto takes long: memory and bbolt have the same test")
+	}
 	storetest.Options{}.Linearizable(t, func(t *testing.T) store.Backend {
 		maker, table := client(t)
 		c, err := dynamo.NewClient(awsenv.Config{Transport: &oneWrite{RoundTripper: http.DefaultTransport}, Timeout: 30 * time.Second})
