@@ -202,7 +202,7 @@ func (d *deployment) dieInTheMiddle(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.opens(t, claimed)
-	p := host.Poller{Host: h, Queue: transport{d.queue}, Function: "killed", Wait: time.Second, BatchSize: 2, Concurrency: 2}
+	p := host.Poller{Host: h, Queue: transport{d.queue}, Function: "killed", Wait: time.Second, BatchSize: 1, Concurrency: 2}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(ctx) }()
