@@ -44,7 +44,7 @@ url() { sed -n 's/.*Running on \(http:[^ ]*\).*/\1/p' "$log" | head -n 1; }
 
 # ours says whether the process that we started still runs.
 ours() {
-	[ -s "$pid" ] && (ps -o command= -p "$(cat "$pid")" || tr '\0' ' ' <"/proc/$(cat "$pid")/cmdline") 2>/dev/null | grep -q 'moto\.server'
+	[ -s "$pid" ] && (ps -o command= -p "$(cat "$pid")" || tr '\0' ' ' <"/proc/$(cat "$pid")/cmdline") 2>/dev/null | grep -q 'aws_server\.py'
 }
 
 dynamodb=${AWS_ENDPOINT_URL_DYNAMODB:-}
@@ -77,10 +77,7 @@ fi
 
 python=$(scripts/verify/python.sh aws)
 : >"$log" # it is read before the server has made it
-# moto looks at an item and writes it in two steps. A thread that never has to give way keeps
-# them together, as DynamoDB does; one that waits for a socket gives way all the same.
-nohup "$python" -c 'import sys; sys.setswitchinterval(3600); from moto.server import main; main()' \
-	--host 127.0.0.1 --port "$port" >"$log" 2>&1 </dev/null &
+nohup "$python" scripts/verify/aws_server.py --host 127.0.0.1 --port "$port" >"$log" 2>&1 </dev/null &
 echo $! >"$pid"
 for _ in $(seq 300); do
 	at=$(url)
