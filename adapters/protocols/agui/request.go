@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/reveille-run/reveille/adapters/internal/protocol"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -64,14 +65,52 @@ func decodeInput(body []byte) (in input, err error) {
 	if err != nil {
 		return in, core.Errorf(core.CodeInvalid, "body: %w", core.DecodeError(err))
 	}
+	in.messages = make([]inMessage, len(in.Messages))
 	for i, raw := range in.Messages {
-		var m inMessage
-		if err := json.Unmarshal(raw, &m); err != nil {
+		if err := in.messages[i].read(raw); err != nil {
 			return in, core.Errorf(core.CodeInvalid, "messages[%d]: %w", i, core.DecodeError(err))
 		}
-		in.messages = append(in.messages, m)
 	}
 	return in, in.check()
+}
+
+// read reads a message of a body that was decoded, without decoding it again: a history has
+// many. It refers to the text.
+func (m *inMessage) read(raw json.RawMessage) error {
+	if raw[0] != '{' {
+		return json.Unmarshal(raw, m) // only null is taken
+	}
+	for name, value := range protocol.Members(raw) {
+		if bytes.EqualFold(name, []byte("content")) {
+			m.Content = value
+			continue
+		}
+		to := m.member(name)
+		if to == nil || string(value) == "null" {
+			continue
+		}
+		text, ok := protocol.Unquote(value)
+		if !ok {
+			return json.Unmarshal(raw, m) // for its error
+		}
+		*to = text
+	}
+	return nil
+}
+
+// member returns the member of a name whose value is a text; nil: there is none.
+func (m *inMessage) member(name []byte) *string {
+	switch {
+	case bytes.EqualFold(name, []byte("id")):
+		return &m.ID
+	case bytes.EqualFold(name, []byte("role")):
+		return &m.Role
+	case bytes.EqualFold(name, []byte("toolCallId")):
+		return &m.ToolCallID
+	case bytes.EqualFold(name, []byte("error")):
+		return &m.Error
+	}
+	return nil
 }
 
 // check validates what does not depend on what the input is for.

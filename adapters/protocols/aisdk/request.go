@@ -1,13 +1,13 @@
 package aisdk
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
+	"github.com/reveille-run/reveille/adapters/internal/protocol"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -33,20 +33,10 @@ const requestKey = "ai_sdk"
 // defined are the fields of the body that the protocol defines.
 var defined = []string{"id", "threadId", "agentId", "trigger", "messageId", "messages"}
 
-// extra returns the fields of a body that the protocol does not define, under one
-// key, so that an application that several protocols reach can tell them apart.
-func extra(body []byte) (json.RawMessage, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(body, &fields); err != nil {
-		return nil, err
-	}
-	maps.DeleteFunc(fields, func(name string, _ json.RawMessage) bool {
-		return slices.ContainsFunc(defined, func(d string) bool { return strings.EqualFold(d, name) }) // as the decoder takes them
-	})
-	if len(fields) == 0 {
-		return nil, nil
-	}
-	return core.EncodeJSON(map[string]any{requestKey: fields})
+// isDefined reports whether the protocol defines a field of the body, with the names that
+// the decoder takes.
+func isDefined(name []byte) bool {
+	return slices.ContainsFunc(defined, func(d string) bool { return bytes.EqualFold(name, []byte(d)) })
 }
 
 // uiMessage is a UIMessage as far as we read and write it.
@@ -106,26 +96,39 @@ func decodeRequest(body []byte) (request, error) {
 	if r.ID == "" {
 		r.ID = r.ThreadID
 	}
-	if r.approval, err = lastingOf(body); err != nil {
-		return r, err
+	return r, r.readOthers(body)
+}
+
+// readOthers reads the fields of a body that [request] has no members for. The body was
+// decoded before: it is not decoded again for a few short fields beside a long history.
+// Fields that the protocol does not define are under one key, so that an application that
+// several protocols reach can tell them apart.
+func (r *request) readOthers(body []byte) (err error) {
+	others, lasts := map[string]json.RawMessage{}, json.RawMessage(nil)
+	for name, value := range protocol.Members(body) {
+		if bytes.EqualFold(name, []byte("approval")) {
+			lasts = value
+		}
+		if !isDefined(name) {
+			others[string(name)] = value
+		}
 	}
-	if r.extra, err = extra(body); err != nil { // cannot be: it was decoded
-		return r, core.Errorf(core.CodeInvalid, "body: %v", err)
+	if r.approval, err = lastingOf(lasts); err != nil || len(others) == 0 {
+		return err
 	}
-	return r, nil
+	if r.extra, err = core.EncodeJSON(map[string]any{requestKey: others}); err != nil { // cannot be: it was decoded
+		return core.Errorf(core.CodeInvalid, "body: %v", err)
+	}
+	return nil
 }
 
 // lastingOf reads the body's member approval. A value of another form, in a request that
 // decides nothing, is the application's own.
-func lastingOf(body []byte) (l lasting, err error) {
-	var text struct {
-		Approval json.RawMessage `json:"approval"`
-	}
-	_ = json.Unmarshal(body, &text) // it was decoded before
-	if !strings.HasPrefix(string(text.Approval), "{") {
+func lastingOf(text json.RawMessage) (l lasting, err error) {
+	if !bytes.HasPrefix(text, []byte("{")) {
 		return l, nil
 	}
-	if json.Unmarshal(text.Approval, &l) != nil {
+	if json.Unmarshal(text, &l) != nil {
 		return l, core.Errorf(core.CodeInvalid, "approval: remember and rememberAs must be strings")
 	}
 	return l, nil
