@@ -96,12 +96,12 @@ api: ## Compare the exported API with a commit: BASE=v0.1.0; fail on incompatibl
 same-worlds: ## Compare 40 simulated runs with those of a commit: BASE=HEAD, ARGS="-seeds 1000"
 	@$(GO) run ./scripts/verify/simsame $(ARGS) $(BASE)
 
-bench: ## Print speed, memory, binary sizes, start-up time and DynamoDB units; nothing passes or fails
+bench: ## Print speed, memory, binary sizes, start-up time and DynamoDB units, and compare with adk-go and the goals; nothing passes or fails
 	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./adapters/... ./functions/kit/local
 	$(GO) test -run '^$$' -bench Start ./scripts/verify/deployed
 	$(AWS) $(GO) test -tags aws -run '^$$' -bench 'StepUnits|DecisionUnits' -benchtime 1x ./adapters/stores/dynamo
 	$(GO) test -count=1 -v -run Figures ./scripts/verify/house
-	$(GO) run ./scripts/verify/bench # last: the summary
+	$(GO) run ./scripts/verify/bench # last: the table; -strict fails on a missed goal
 
 starts: ## Measure how fast functions start; the machine must be idle
 	$(GO) test -count=1 -tags aws -run $(STARTS) -v ./scripts/verify/deployed

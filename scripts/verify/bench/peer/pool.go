@@ -28,6 +28,16 @@ func open(path string) (*pool, error) {
 	return &pool{DB: db}, nil
 }
 
+// syncWrites says whether a transaction that returns is on the disk.
+func (p *pool) syncWrites(ctx context.Context, synced bool) error {
+	level := "OFF"
+	if synced {
+		level = "FULL"
+	}
+	_, err := p.ExecContext(ctx, "PRAGMA synchronous="+level)
+	return err
+}
+
 // BeginTx implements [gorm.ConnPoolBeginner].
 func (p *pool) BeginTx(ctx context.Context, options *sql.TxOptions) (gorm.ConnPool, error) {
 	tx, err := p.DB.BeginTx(ctx, options)

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// row is one line of the table: what is compared with adk-go's or with a goal.
+type row struct {
+	group      string // what measures it
+	what       string
+	ours, peer string // names of figures; peer is empty: adk-go has nothing to compare
+	goal       goal
+}
+
+// goal is what ours should be. The zero goal is none: the row informs.
+type goal struct {
+	most  float64 // at most this
+	peer  bool    // at most adk-go's, or at least for runs a second
+	more  bool    // the more, the better
+	times float64 // at most so many times ...
+	of    string  // ... another figure of ours
+}
+
+// rows are all that is measured, with the goals.
+var rows = append(append(races(), threads...), sizes...)
+
+var threads = []row{
+	{"cold", "first turn of a process, 1,000 turns, ms", "ColdTurn/turns=1000 ms", "cold/disk/messages=2000 p50-ms", goal{most: 12}},
+	{"cold", "first turn of a process, 4,000 turns, ms", "ColdTurn/turns=4000 ms", "cold/disk/messages=8000 p50-ms", goal{most: 50}},
+	{"long", "turn at 1,000 messages, in memory, ms", "LongThread/memory p50-ms", "long/memory p50-ms", goal{peer: true}},
+	{"long", "turn at 1,000 messages, on disk, ms", "LongThread/bolt p50-ms", "long/disk p50-ms", goal{peer: true}},
+	{"resident", "live heap of 1,000 threads in memory, MB", "ResidentThreads/memory live-MB/1000threads", "resident/memory live-MB/1000threads", goal{peer: true}},
+	{"resident", "live heap of 1,000 threads on disk, MB", "ResidentThreads/bolt live-MB/1000threads", "resident/disk live-MB/1000threads", goal{times: 1, of: "ResidentThreads/memory live-MB/1000threads"}},
+	{"streams", "first text of 200 streams, median, ms", "FirstText p50-ms", "streams p50-ms", goal{most: 118}},
+	{"streams", "first text of 200 streams, 99 %, ms", "FirstText p99-ms", "streams p99-ms", goal{}},
+}
+
+var sizes = []row{
+	{"objects", "objects of a streamed run", "TestStreamedRunAllocatesLittle objects", "", goal{most: 300}},
+	{"core", "objects of two steps", "TwoStepBare objects", "", goal{most: 280}},
+	{"core", "objects of two steps, three plugins", "TwoStep objects", "", goal{most: 330}},
+	{"core", "interrupt and resume at 0 messages, ms", "InterruptResume/history-0 ms", "", goal{}},
+	{"core", "interrupt and resume at 1,000 messages, ms", "InterruptResume/history-1000 ms", "", goal{times: 2, of: "InterruptResume/history-0 ms"}},
+}
+
+// races are the rows of runs of two steps over HTTP.
+func races() (all []row) {
+	for _, store := range []struct{ ours, peer, where string }{{"memory", "memory", "in memory"}, {"bolt", "disk", "on disk"}} {
+		for _, clients := range raceClients {
+			load := strconv.Itoa(clients) + " clients"
+			if clients == 1 {
+				load = "1 client"
+			}
+			ours, peer := fmt.Sprintf("HostRuns/%s/clients=%d ", store.ours, clients), fmt.Sprintf("runs/%s/clients=%d ", store.peer, clients)
+			ahead := goal{peer: store.peer == "disk" || clients > 1}
+			all = append(all, row{"runs", "CPU of a run " + store.where + ", " + load + ", ms", ours + "cpu-ms/run", peer + "cpu-ms/run", ahead})
+			if store.peer != "disk" {
+				all = append(all, row{"runs", "the same with adk-go at GOGC=100", ours + "cpu-ms/run", "gogc=100 " + peer + "cpu-ms/run", goal{}})
+				continue
+			}
+			all = append(all,
+				row{"runs", "runs a second " + store.where + ", " + load, ours + "runs/s", peer + "runs/s", goal{peer: true, more: true}},
+				row{"runs", "syncs of a run, " + load, ours + "syncs/run", peer + "syncs/run", goal{}})
+		}
+	}
+	return all
+}
+
+// verdict compares ours with the goal and returns what the table says of both.
+func (r row) verdict(f figures) (wanted, result string) {
+	g := r.goal
+	if g == (goal{}) {
+		return "-", "-"
+	}
+	sign, limit, known := "<=", g.most, true
+	switch {
+	case g.peer:
+		limit, known = f[r.peer], f.has(r.peer)
+	case g.of != "":
+		limit, known = g.times*f[g.of], f.has(g.of)
+	}
+	if g.more {
+		sign = ">="
+	}
+	if !known || !f.has(r.ours) {
+		return "?", "not measured"
+	}
+	wanted = sign + " " + figure(limit)
+	if met := f[r.ours] <= limit; met != g.more || f[r.ours] == limit {
+		return wanted, "met"
+	}
+	return wanted, "missed"
+}
+
+func (f figures) has(name string) bool {
+	_, ok := f[name]
+	return ok
+}
+
+// shown is a figure as the table has it.
+func (r row) shown(f figures, name string) string {
+	if !f.has(name) {
+		return "-"
+	}
+	return figure(f[name])
+}
+
+// figure prints a number with three digits or all of those before the point.
+func figure(x float64) string {
+	decimals := 0
+	for limit := 100.0; x < limit && decimals < 3; limit /= 10 {
+		decimals++
+	}
+	return strconv.FormatFloat(x, 'f', decimals, 64)
+}
+
+// printTable prints the rows and returns how many goals are not met.
+func printTable(out io.Writer, table []row, f figures) (missed int) {
+	_, _ = fmt.Fprintf(out, "%-48s %10s %10s %10s  %s\n", "", "ours", "adk-go", "goal", "")
+	for _, r := range table {
+		wanted, result := r.verdict(f)
+		_, _ = fmt.Fprintf(out, "%-48s %10s %10s %10s  %s\n", r.what, r.shown(f, r.ours), r.shown(f, r.peer), wanted, result)
+		if result != "met" && result != "-" {
+			missed++
+		}
+	}
+	return missed
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// rounds is how often the programs are measured in turn; the best round counts.
+const rounds = 3
+
+// raceClients are how many clients there are at a time.
+var raceClients = []int{1, 16, 64}
+
+// job is one program that prints figures.
+type job struct {
+	prefix string // of figures whose lines name none
+	args   []string
+	dir    string // where it runs; empty: here
+}
+
+// source makes the jobs of a group: ours, and adk-go's if it could be built.
+type source struct {
+	rounds int
+	jobs   func(p programs) []job
+}
+
+// programs are the paths of what was built.
+type programs struct{ local, core, peer, folder string }
+
+var sources = map[string]source{
+	"runs":     {rounds, runJobs},
+	"cold":     {1, coldJobs},
+	"long":     {rounds, longJobs},
+	"resident": {1, residentJobs},
+	"streams":  {rounds, streamJobs},
+	"objects": {1, func(p programs) []job {
+		return []job{{"", []string{p.local, "-test.v", "-test.run", "^TestStreamedRunAllocatesLittle$"}, localFolder}}
+	}},
+	"core": {rounds, func(p programs) []job {
+		return []job{{"", []string{p.core, "-test.run", "^$", "-test.bench", "^Benchmark(TwoStep|InterruptResume)", "-test.cpu", "2", "-test.benchmem"}, coreFolder}}
+	}},
+}
+
+const localFolder, coreFolder = "functions/kit/local", "core/internal/run"
+
+func runJobs(p programs) (jobs []job) {
+	for _, clients := range raceClients {
+		for _, store := range []struct{ ours, peer string }{{"memory", "memory"}, {"bolt", "disk"}} {
+			n := raceRuns(store.ours, clients)
+			jobs = append(jobs, p.ours(fmt.Sprintf("HostRuns/%s/clients=%d", store.ours, clients), n))
+			name := fmt.Sprintf("runs/%s/clients=%d", store.peer, clients)
+			flags := []string{"-clients", strconv.Itoa(clients), "-runs", strconv.Itoa(n)}
+			jobs = append(jobs, p.theirs(name, percentage(), flags...)...)
+			if store.peer == "memory" {
+				jobs = append(jobs, p.theirs("gogc=100 "+name, "100", flags...)...)
+			}
+		}
+	}
+	return jobs
+}
+
+// raceRuns is how many runs a round has: a disk takes long for each.
+func raceRuns(store string, clients int) int {
+	switch {
+	case store == "memory":
+		return 3000
+	case clients == 1:
+		return 300
+	}
+	return 1000
+}
+
+func coldJobs(p programs) []job {
+	var jobs []job
+	for _, messages := range []string{"2000", "8000"} {
+		jobs = append(jobs, p.theirs("cold/disk/messages="+messages, percentage(), "-messages", messages, "-runs", "5")...)
+	}
+	return jobs
+}
+
+func longJobs(p programs) []job {
+	jobs := []job{p.ours("LongThread", 50)}
+	for _, store := range []string{"memory", "disk"} {
+		jobs = append(jobs, p.theirs("long/"+store, percentage(), "-messages", "1000", "-runs", "50")...)
+	}
+	return jobs
+}
+
+func residentJobs(p programs) []job {
+	jobs := []job{p.ours("ResidentThreads", 1000)}
+	for _, store := range []string{"memory", "disk"} {
+		jobs = append(jobs, p.theirs("resident/"+store, percentage(), "-runs", "1000")...)
+	}
+	return jobs
+}
+
+func streamJobs(p programs) []job {
+	return append([]job{p.ours("FirstText", 3)}, p.theirs("streams", percentage(), "-clients", "200")...)
+}
+
+// ours is a benchmark of the local host.
+func (p programs) ours(name string, n int) job {
+	parts := strings.Split(name, "/")
+	for i := range parts {
+		parts[i] = "^" + parts[i] + "$"
+	}
+	parts[0] = "^Benchmark" + strings.TrimPrefix(parts[0], "^")
+	return job{"", []string{p.local, "-test.run", "^$", "-test.bench", strings.Join(parts, "/"), "-test.benchtime", fmt.Sprint(n, "x")}, localFolder}
+}
+
+// theirs is a measure of adk-go with sessions in memory, or in a new file if the name says
+// disk. There is none without adk-go.
+func (p programs) theirs(name, gc string, flags ...string) []job {
+	if p.peer == "" {
+		return nil
+	}
+	words := strings.Split(name[strings.LastIndex(name, " ")+1:], "/")
+	args := append([]string{p.peer, words[0], "-gc", gc}, flags...)
+	if slices.Contains(words, "disk") {
+		args = append(args, "-file", filepath.Join(p.folder, "sessions.db"))
+	}
+	return []job{{name, args, ""}}
+}
+
+// measure runs the groups of the rows and returns their figures.
+func measure(out io.Writer, folder string, table []row) (figures, error) {
+	p, err := build(out, folder)
+	if err != nil {
+		return nil, err
+	}
+	all := figures{}
+	for _, group := range groups(table) {
+		s := sources[group]
+		for range s.rounds {
+			for _, j := range s.jobs(p) {
+				found, err := j.run(folder)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", group, err)
+				}
+				all.add(found)
+			}
+		}
+	}
+	return all, nil
+}
+
+// build builds the programs. Without adk-go, whose module may not be fetched, it says so.
+func build(out io.Writer, folder string) (p programs, err error) {
+	p = programs{local: filepath.Join(folder, "local.test"), core: filepath.Join(folder, "core.test"), peer: filepath.Join(folder, "peer"), folder: folder}
+	for _, program := range slices.Sorted(maps.Keys(map[string]string{p.local: "", p.core: ""})) {
+		from := map[string]string{p.local: localFolder, p.core: coreFolder}[program]
+		if text, err := exec.Command("go", "test", "-c", "-o", program, "./"+from).CombinedOutput(); err != nil {
+			return p, fmt.Errorf("go test -c %s: %w\n%s", from, err, text)
+		}
+	}
+	peer := exec.Command("go", "build", "-C", "scripts/verify/bench/peer", "-o", p.peer, ".")
+	peer.Env = append(os.Environ(), "GOWORK=off")
+	if text, err := peer.CombinedOutput(); err != nil {
+		_, _ = fmt.Fprintln(out, leftOut(text))
+		p.peer = ""
+	}
+	return p, nil
+}
+
+// leftOut says why adk-go does not run: most often its modules cannot be fetched.
+func leftOut(text []byte) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+	return fmt.Sprintf("adk-go is skipped, since its module cannot be built: %s", line)
+}
+
+// run runs the program and reads what it prints. The file of the run before is removed.
+func (j job) run(folder string) (figures, error) {
+	for _, end := range []string{"", "-wal", "-shm"} {
+		_ = os.Remove(filepath.Join(folder, "sessions.db"+end))
+	}
+	program := exec.Command(j.args[0], j.args[1:]...)
+	program.Dir = j.dir
+	text, err := program.CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(j.args[1:], " "), err, text)
+	}
+	return parse(j.prefix, string(text))
+}
