@@ -138,7 +138,8 @@ func measure(out io.Writer, folder string, table []row) (figures, error) {
 	all := figures{}
 	for _, group := range groups(table) {
 		s := sources[group]
-		for range s.rounds {
+		for i := range s.rounds {
+			_, _ = fmt.Fprintf(os.Stderr, "measuring %s, round %d of %d\n", group, i+1, s.rounds)
 			for _, j := range s.jobs(p) {
 				found, err := j.run(folder)
 				if err != nil {
