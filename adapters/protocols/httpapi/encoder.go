@@ -27,6 +27,7 @@ type encoder struct {
 	ended    bool
 	room     [192]byte    // of an envelope
 	body     body         // being encoded
+	short    short        // the same
 	buffer   bytes.Buffer // of the JSON of all frames of one event
 	json     *json.Encoder
 	frames   []protocol.Frame
@@ -95,8 +96,7 @@ func (e *encoder) add(event core.Event) error {
 	begin := e.buffer.Len()
 	e.envelope(event)
 	middle := e.buffer.Len()
-	e.body.Event = event // it lies here, so that encoding it allocates nothing
-	if err := e.json.Encode(&e.body); err != nil {
+	if err := e.encodeBody(event); err != nil {
 		return err
 	}
 	data := e.buffer.Bytes()[begin : e.buffer.Len()-1] // without the line end; a buffer that grows leaves it as it is
@@ -107,6 +107,17 @@ func (e *encoder) add(event core.Event) error {
 	}
 	e.frames = append(e.frames, protocol.Frame{ID: e.last, Data: data})
 	return nil
+}
+
+// encodeBody encodes what is not in the envelope. The body lies in the encoder, so that
+// encoding it allocates nothing.
+func (e *encoder) encodeBody(event core.Event) error {
+	if isShort(&event) {
+		e.short = short{event.Step, event.MessageID, event.Delta, event.CallID, event.Name}
+		return e.json.Encode(&e.short)
+	}
+	e.body.Event = event
+	return e.json.Encode(&e.body)
 }
 
 // envelope writes what every event has, without the closing brace.
