@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -13,64 +14,56 @@ const maxSeries = 200
 
 const otherValue = "other"
 
-// bound is which combinations of a metric's labels have been counted.
-type bound struct {
+// series are what a metric counts, one for each combination of its labels' values.
+type series[M any] struct {
+	with func(values ...string) M // Prometheus', which makes the combination if there is none
+
 	mu   sync.Mutex
-	seen map[string]bool // by the values, joined
+	made map[string]M // by the values, joined
 }
 
-// of returns the values under which a combination is counted: themselves, as Prometheus
-// takes them, or "other" for each where there are too many combinations.
-func (b *bound) of(values []string) []string {
+// of returns what counts a combination: its own, with values as Prometheus takes them, or
+// the one whose every value is "other" where there are too many combinations.
+func (s *series[M]) of(values []string) M {
+	var room [128]byte
+	key := room[:0]
 	for i, v := range values {
 		values[i] = strings.ToValidUTF8(v, "?")
+		key = append(append(key, values[i]...), 0xff) // which is in no UTF-8
 	}
-	key := strings.Join(values, "\xff") // which is in no UTF-8
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.seen[key] {
-		return values
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m, ok := s.made[string(key)]; ok {
+		return m
 	}
-	if len(b.seen) < maxSeries {
-		b.seen[key] = true
-		return values
+	if len(s.made) >= maxSeries {
+		return s.with(slices.Repeat([]string{otherValue}, len(values))...)
 	}
-	for i := range values {
-		values[i] = otherValue
-	}
-	return values
+	m := s.with(values...)
+	s.made[string(key)] = m
+	return m
 }
 
 // counter is a counter for each combination of its labels' values.
-type counter struct {
-	vector *prometheus.CounterVec
-	bound  *bound
-}
+type counter struct{ series *series[prometheus.Counter] }
 
 func newCounter(r *prometheus.Registry, name, help string, labels ...string) counter {
-	c := counter{prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels), &bound{seen: map[string]bool{}}}
-	r.MustRegister(c.vector)
-	return c
+	vector := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	r.MustRegister(vector)
+	return counter{&series[prometheus.Counter]{with: vector.WithLabelValues, made: map[string]prometheus.Counter{}}}
 }
 
 // add counts n, with a value for each label.
-func (c counter) add(n float64, values ...string) {
-	c.vector.WithLabelValues(c.bound.of(values)...).Add(n)
-}
+func (c counter) add(n float64, values ...string) { c.series.of(values).Add(n) }
 
 // histogram is a histogram of seconds for each combination of its labels' values.
-type histogram struct {
-	vector *prometheus.HistogramVec
-	bound  *bound
-}
+type histogram struct{ series *series[prometheus.Observer] }
 
 func newHistogram(r *prometheus.Registry, name, help string, bounds []float64, labels ...string) histogram {
-	h := histogram{prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: bounds}, labels), &bound{seen: map[string]bool{}}}
-	r.MustRegister(h.vector)
-	return h
+	vector := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: bounds}, labels)
+	r.MustRegister(vector)
+	return histogram{&series[prometheus.Observer]{with: vector.WithLabelValues, made: map[string]prometheus.Observer{}}}
 }
 
 // observe adds a time, with a value for each label.
-func (h histogram) observe(seconds float64, values ...string) {
-	h.vector.WithLabelValues(h.bound.of(values)...).Observe(seconds)
-}
+func (h histogram) observe(seconds float64, values ...string) { h.series.of(values).Observe(seconds) }

@@ -113,7 +113,7 @@ func (e *encoder) add(event core.Event) error {
 // encoding it allocates nothing.
 func (e *encoder) encodeBody(event core.Event) error {
 	if isShort(&event) {
-		e.short = short{event.Step, event.MessageID, event.Delta, event.CallID, event.Name}
+		e.short = shortOf(&event)
 		return e.json.Encode(&e.short)
 	}
 	e.body.Event = event
