@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 )
 
@@ -24,7 +25,7 @@ type goal struct {
 }
 
 // rows are all that is measured, with the goals.
-var rows = append(append(races(), threads...), sizes...)
+var rows = slices.Concat(races(), threads, sizes, units)
 
 var threads = []row{
 	{"cold", "first turn of a process, 1,000 turns, ms", "ColdTurn/turns=1000 ms", "cold/disk/messages=2000 p50-ms", goal{most: 12}},
@@ -43,6 +44,16 @@ var sizes = []row{
 	{"core", "objects of two steps, three plugins", "TwoStep objects", "", goal{most: 330}},
 	{"core", "interrupt and resume at 0 messages, ms", "InterruptResume/history-0 ms", "", goal{}},
 	{"core", "interrupt and resume at 1,000 messages, ms", "InterruptResume/history-1000 ms", "", goal{times: 2, of: "InterruptResume/history-0 ms"}},
+}
+
+// units are of steps in warm processes, on DynamoDB.
+var units = []row{
+	{"units", "write units of a step with two calls", "calls WCU", "", goal{most: 13}},
+	{"units", "write units of the last step, a text", "answer WCU", "", goal{most: 10}},
+	{"units", "write units of a streamed run of both", "chat WCU", "", goal{most: 28}},
+	{"units", "read units of a step with two calls", "calls RRU", "", goal{most: 2}},
+	{"units", "read units of the last step, a text", "answer RRU", "", goal{most: 1}},
+	{"units", "USD of AWS for 1,000 steps", "steps USD", "", goal{most: 0.0305}},
 }
 
 // races are the rows of runs of two steps over HTTP.
@@ -110,7 +121,7 @@ func (r row) shown(f figures, name string) string {
 // figure prints a number with three digits or all of those before the point.
 func figure(x float64) string {
 	decimals := 0
-	for limit := 100.0; x < limit && decimals < 3; limit /= 10 {
+	for limit := 100.0; x < limit && decimals < 4; limit /= 10 {
 		decimals++
 	}
 	return strconv.FormatFloat(x, 'f', decimals, 64)

@@ -25,7 +25,7 @@ func TestTheTableHasOursAndAdkGosBesideTheGoal(t *testing.T) {
 		{what: "no goal", ours: "e", peer: "f"},
 	}
 	var out bytes.Buffer
-	missed := printTable(&out, table, figures{"a": 9.5, "b": 12, "c": 24, "d": 24.1, "e": .50849, "f": 1412.4})
+	missed := printTable(&out, table, figures{"a": 9.5, "b": 12, "c": 24, "d": 24.1, "e": .050849, "f": 1412.4})
 	want := `                                                       ours     adk-go       goal  
 less than a limit                                      9.50          -    <= 12.0  met
 the limit itself                                       12.0          -    <= 12.0  met
@@ -40,7 +40,7 @@ more than twice another                                24.1          -    <= 24.
 without adk-go                                         9.50          -          ?  not measured
 without ours                                              -          -          ?  not measured
 without another                                        9.50          -          ?  not measured
-no goal                                               0.508       1412          -  -
+no goal                                              0.0508       1412          -  -
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -53,11 +53,29 @@ no goal                                               0.508       1412          
 // Goals that everyone can check are literal numbers, or compare with what is measured too.
 func TestEveryGroupIsMeasured(t *testing.T) {
 	for _, group := range groups(rows) {
-		if s := sources[group]; s.jobs == nil || s.rounds < 1 {
+		if s := sources[group]; s.read == nil && (s.jobs == nil || s.rounds < 1) {
 			t.Errorf("nothing measures %s", group)
 		}
 	}
 	if got, want := len(groups(rows)), len(sources); got != want {
 		t.Errorf("rows have %d groups, and %d are measured", got, want)
+	}
+}
+
+// The units are read from the file that make cost writes.
+func TestTheUnitsHaveFigures(t *testing.T) {
+	t.Chdir("../../..")
+	found, err := readUnits()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range units {
+		if found[r.ours] <= 0 {
+			t.Errorf("%s is %v", r.ours, found[r.ours])
+		}
+	}
+	t.Chdir(t.TempDir())
+	if _, err := readUnits(); err == nil {
+		t.Error("without the file there is no error")
 	}
 }
