@@ -84,7 +84,7 @@ func (s *Service) Fork(ctx context.Context, f Forking) (Forked, error) {
 			listing, err := threadListing(s.records, next, "", c.asked, nil)
 			return []store.Record{listing}, err
 		},
-		change: thread.Fork{Owner: c.head.Owner, Seq: c.seq, Supersedes: c.supersedes, Summary: c.summary, Schema: c.head.Schema}}
+		change: thread.Fork{Owner: c.head.Owner, Seq: c.seq, Sum: c.sum, Supersedes: c.supersedes, Summary: c.summary, Schema: c.head.Schema}}
 	// The head comes last. Until it is written, the copied records are orphans under a name
 	// that no head has.
 	if _, _, err := fork.run(ctx, thread.Head{}); err != nil {
@@ -141,6 +141,8 @@ type forking struct {
 	asked string
 	// seq is the sequence of the last record that is copied.
 	seq uint64
+	// sum is the checksum of the copied log's tail.
+	sum uint32
 	// supersedes is the newest record up to seq that supersedes others; 0: no such record.
 	supersedes uint64
 	// summary is the newest summary that covers nothing after seq; 0: no such summary.
@@ -232,13 +234,10 @@ func (f *forking) copyLog(ctx context.Context) error {
 		if seq, _ := record.LogSeq(); seq != next {
 			break
 		}
-		if next == 1 {
-			f.noteAsked(record)
-		}
-		next++
-		if err := f.notePrompts(record); err != nil {
+		if err := f.note(next, record); err != nil {
 			return err
 		}
+		next++
 		if page = append(page, record); len(page) == forkPage {
 			if err := flush(); err != nil {
 				return err
@@ -251,29 +250,30 @@ func (f *forking) copyLog(ctx context.Context) error {
 	return flush()
 }
 
-// notePrompts notes the records that the request of a turn was made from. Only the fields that
-// name them are read, so that a record of a newer program is no obstacle unless its schema is.
-func (f *forking) notePrompts(record store.Record) error {
-	var turn struct {
-		Prompt string
-		Sent   struct{ Stored string }
-		Window struct{ Summary uint64 }
-	}
-	if err := f.s.records.Decode("log entry", record.Payload, &turn); err != nil {
+// note notes what the fork needs of a record that is copied: the checksum of the log, how the
+// first message begins, by which the fork is listed until a run of its own has ended, and the
+// records that the request of a turn was made from.
+func (f *forking) note(seq uint64, record store.Record) error {
+	e, err := f.s.records.DecodeEntry(record.Payload)
+	if err != nil {
 		return fmt.Errorf("log of %s: %s: %w", f.from, record.Name, err)
 	}
-	if turn.Prompt == "" {
+	f.sum = thread.NextSum(f.sum, seq, &e, record.Payload)
+	if seq == 1 && e.Message != nil {
+		f.asked = thread.Asked([]core.Message{*e.Message}, e.Message.RunID)
+	}
+	if e.Prompt == "" {
 		return nil
 	}
 	if f.prompts == nil {
 		f.prompts = map[string]bool{}
 	}
-	f.prompts[recordname.Prompt(turn.Prompt)] = true
-	if turn.Sent.Stored != "" {
-		f.prompts[recordname.Prompt(turn.Sent.Stored)] = true
+	f.prompts[recordname.Prompt(e.Prompt)] = true
+	if e.Sent != nil && e.Sent.Stored != "" {
+		f.prompts[recordname.Prompt(e.Sent.Stored)] = true
 	}
-	if turn.Window.Summary != 0 { // it may be in force no more, since the turn was withdrawn
-		f.prompts[recordname.Summary(turn.Window.Summary)] = true
+	if e.Window != nil && e.Window.Summary != 0 { // it may be in force no more, since the turn was withdrawn
+		f.prompts[recordname.Summary(e.Window.Summary)] = true
 	}
 	return nil
 }
@@ -325,13 +325,4 @@ func (f *forking) copySummaries(ctx context.Context) error {
 		upTo = summary.Predecessor
 	}
 	return nil
-}
-
-// noteAsked notes how the thread's first message begins, which the fork is listed by until a
-// run of its own has ended.
-func (f *forking) noteAsked(record store.Record) {
-	e, err := f.s.records.DecodeEntry(record.Payload)
-	if err == nil && e.Message != nil { // else of a newer program: a listing only serves lists
-		f.asked = thread.Asked([]core.Message{*e.Message}, e.Message.RunID)
-	}
 }

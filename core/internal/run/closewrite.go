@@ -19,14 +19,14 @@ type failWrite struct {
 // change implements write.
 func (w *failWrite) change(fence uint64) thread.Change {
 	return thread.CommitStep{
-		Fence: fence, From: w.log.from, Outcome: thread.Done, Listens: w.inRound || w.listens, Seq: w.log.seq(), Summary: w.log.summary,
+		Fence: fence, From: w.log.from, Outcome: thread.Done, Listens: w.inRound || w.listens, Seq: w.log.seq(), Sum: w.log.seal(nil), Summary: w.log.summary,
 		Cut: w.log.cut, Schema: max(w.log.schema, w.adopted), Through: w.through,
 	}
 }
 
 // records implements write.
 func (w *failWrite) records(p *plan, next thread.Head, result thread.Result) {
-	w.log.addTo(p, 0)
+	w.log.addTo(p)
 	p.run = w.run.record(next, result)
 	p.run.InRound = w.inRound
 	w.run.addAccount(p, next, result)
@@ -45,13 +45,13 @@ type closeWrite struct {
 // change implements write.
 func (w *closeWrite) change(fence uint64) thread.Change {
 	return thread.CommitClose{
-		Fence: fence, From: w.log.from, Seq: w.log.seq(), Summary: w.log.summary, Cut: w.log.cut, Schema: max(w.log.schema, w.adopted),
+		Fence: fence, From: w.log.from, Seq: w.log.seq(), Sum: w.log.seal(w.calls), Summary: w.log.summary, Cut: w.log.cut, Schema: max(w.log.schema, w.adopted),
 	}
 }
 
 // records implements write.
 func (w *closeWrite) records(p *plan, next thread.Head, result thread.Result) {
-	w.log.addTo(p, len(w.calls))
+	w.log.addTo(p)
 	p.run = w.run.before
 	w.run.addAccount(p, next, result)
 	p.records = addUnstored(p.records, w.log.from, w.calls)

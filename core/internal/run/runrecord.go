@@ -26,31 +26,63 @@ type logPart struct {
 	summary  uint64            // the summary that comes in force ends there; 0: the one that is stays
 	schema   uint16            // of its record
 	prompts  *[]store.Record   // of requests, which go with the entries; nil: none
+	sum      uint32            // checksum of the log's tail up to from, see thread.Head.TailSum
+	sealed   [][]byte          // the stored forms of the entries that no result has, from the last seal
+	usual    [3][]byte         // room for them, which is enough for most writes
+	err      error             // an entry cannot be encoded, found by the last seal
 }
 
 // newLogPart returns what the draft's commit does to the log.
 func newLogPart(h *holder, d *draft) logPart {
 	summary, schema := d.newlySummed(h.head.Summary)
-	return logPart{codec: h.records, from: d.from, entries: d.entries, consumed: d.consumed, cut: d.cut, summary: summary, schema: schema, prompts: &d.prompts}
+	return logPart{
+		codec: h.records, from: d.from, entries: d.entries, consumed: d.consumed, cut: d.cut, summary: summary, schema: schema, prompts: &d.prompts,
+		sum: h.head.TailSum,
+	}
 }
 
 // seq is the sequence of the log's newest record after the write.
 func (p *logPart) seq() uint64 { return p.from + uint64(len(p.entries)) }
 
-// addTo starts a plan with records of the entries after the first so many, which
-// are stored by other means: results have their payloads already. It leaves room
-// for later records: a run's, and what lists its thread.
-func (p *logPart) addTo(to *plan, skip int) {
+// seal encodes the entries, and returns the checksum of the log's tail after the write. It
+// comes before Apply, which puts the checksum into the head, and depends on nothing but the
+// log: each try of the write has the same one. The first entries are the results of calls,
+// which have their payloads already. A turn gets the checksum of what is before it.
+func (p *logPart) seal(results []call) uint32 {
+	sum := p.sum
+	p.sealed, p.err = p.usual[:0], nil
+	for i := range p.entries {
+		entry, seq := &p.entries[i], p.from+1+uint64(i)
+		if i < len(results) {
+			sum = thread.NextSum(sum, seq, entry, results[i].result.payload)
+			continue
+		}
+		if entry.Turn() {
+			entry.Sum = sum
+		}
+		payload, err := p.codec.EncodeEntry(entry)
+		if err != nil && p.err == nil {
+			p.err = err
+		}
+		p.sealed = append(p.sealed, payload)
+		sum = thread.NextSum(sum, seq, entry, payload)
+	}
+	return sum
+}
+
+// addTo starts a plan with records of the sealed entries. Those before them are stored by
+// other means. It leaves room for later records: a run's, and what lists its thread.
+func (p *logPart) addTo(to *plan) {
 	room := 2
 	if p.prompts != nil {
 		room += len(*p.prompts)
 	}
-	records := make([]store.Record, len(p.entries)-skip, len(p.entries)+room)
-	for i := range records {
-		payload, err := p.codec.EncodeEntry(&p.entries[skip+i])
-		to.fails(err)
+	skip := len(p.entries) - len(p.sealed)
+	records := make([]store.Record, len(p.sealed), len(p.entries)+room)
+	for i, payload := range p.sealed {
 		records[i] = store.Record{Name: store.LogName(p.from + 1 + uint64(skip+i)), Payload: payload}
 	}
+	to.fails(p.err)
 	if p.prompts != nil {
 		records = append(records, *p.prompts...)
 	}

@@ -31,7 +31,7 @@ func (w *stepWrite) change(fence uint64) thread.Change {
 	}
 	return thread.CommitStep{
 		Fence: fence, From: w.log.from, Outcome: asked, Natural: w.natural, Listens: w.listens,
-		Seq: w.log.seq(), Calls: w.done, Consumed: w.log.consumed, Cut: w.log.cut,
+		Seq: w.log.seq(), Sum: w.log.seal(w.calls), Calls: w.done, Consumed: w.log.consumed, Cut: w.log.cut,
 		Summary: w.log.summary, Schema: max(w.log.schema, w.adopted), Lacks: w.lacks, Lease: w.lease, Keep: w.keep,
 		Followed: w.followed,
 	}
@@ -40,7 +40,7 @@ func (w *stepWrite) change(fence uint64) thread.Change {
 // records implements write. The run's record is written at its start, wait and end alone:
 // its steps and usage between them follow from the turns, which carry the totals.
 func (w *stepWrite) records(p *plan, next thread.Head, result thread.Result) {
-	w.log.addTo(p, len(w.calls))
+	w.log.addTo(p)
 	p.records, p.run = addUnstored(p.records, w.log.from, w.calls), w.run.before
 	if result.Outcome != thread.Done && result.Outcome != thread.Close && w.recorded {
 		return

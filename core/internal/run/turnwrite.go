@@ -18,14 +18,14 @@ type turnWrite struct {
 // change implements write.
 func (w *turnWrite) change(fence uint64) thread.Change {
 	return thread.CommitTurn{
-		Fence: fence, From: w.log.from, Seq: w.log.seq(), Calls: w.calls, TurnFence: w.turnFence, Consumed: w.log.consumed, Cut: w.log.cut,
+		Fence: fence, From: w.log.from, Seq: w.log.seq(), Sum: w.log.seal(nil), Calls: w.calls, TurnFence: w.turnFence, Consumed: w.log.consumed, Cut: w.log.cut,
 		Summary: w.log.summary, Schema: w.log.schema, Batch: w.batch, Lacks: w.lacks,
 	}
 }
 
 // records implements write.
 func (w *turnWrite) records(p *plan, _ thread.Head, _ thread.Result) {
-	if w.log.addTo(p, 0); w.run != nil {
+	if w.log.addTo(p); w.run != nil {
 		p.add(encodeRun(w.log.codec, w.run))
 	}
 }

@@ -54,6 +54,7 @@ func (au *auditor) checkHead(p *partition, a, b thread.Head) {
 	for seq := a.Seq + 1; seq <= b.Seq; seq++ {
 		th.logged.reveal(a, b, seq)
 	}
+	th.logged.checkSum(&b)
 	for i, status := range b.Run.Calls {
 		if status == thread.CallDone {
 			th.logged.fix(b.Run.Base + uint64(i))

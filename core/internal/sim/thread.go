@@ -38,6 +38,7 @@ type logged struct {
 	th       *threadState
 	entries  []thread.Entry // committed, from sequence 1
 	payloads [][]byte       // the same as they are stored
+	sums     []uint32       // the checksum of the tail that ends with each
 	fixed    map[uint64]bool
 	turn     int // calls of the committed turn that still want a result
 	call     int // the next of them

@@ -160,9 +160,6 @@ func Apply(h Head, t Transition) (Head, Result, error) {
 	if t.Meter {
 		result.Stretch = n.meter(&h, t)
 	}
-	if n.Seq != h.Seq {
-		n.TailSum = 0
-	}
 	if len(n.Run.Children) > MaxChildren {
 		return h, Result{}, ErrTooManyChildren
 	}

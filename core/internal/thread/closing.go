@@ -12,6 +12,7 @@ type CommitClose struct {
 	Fence uint64
 	From  uint64 // as in CommitTurn
 	Seq   uint64 // of the last record, or the head's if nothing is added
+	Sum   uint32 // as in CommitTurn
 	// Summary is the one that is in force again if Cut supersedes messages that the
 	// newest one covers; 0: none is, or the newest one stays.
 	Summary uint64
@@ -36,6 +37,7 @@ func (c CommitClose) apply(h *Head, t Transition) (Result, error) {
 	if err := h.advance(c.Seq); err != nil {
 		return Result{}, err
 	}
+	h.sum(c.From, c.Sum)
 	if err := h.summarize(c.Summary, c.Cut, c.From); err != nil {
 		return Result{}, err
 	}

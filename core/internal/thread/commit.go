@@ -9,6 +9,7 @@ type CommitTurn struct {
 	Fence     uint64
 	From      uint64 // the sequence that the step began at; ErrApplied when the head is past it
 	Seq       uint64 // of the assistant message
+	Sum       uint32 // the head's TailSum where Seq moves; 0: none is known
 	Calls     int
 	TurnFence uint64 // fence that the inference ran under
 	Batch     bool   // the round waits until every ticket is decided
@@ -38,7 +39,7 @@ func (c CommitTurn) apply(h *Head, t Transition) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	h.Seq = c.Seq
+	h.Seq, h.TailSum = c.Seq, c.Sum
 	h.Run.Step++
 	h.Run.Cursor, h.Run.Base, h.Run.TurnFence = CursorTools, c.Seq+1, c.TurnFence
 	h.Run.Calls, h.Run.Batch, h.Run.Round = make([]CallStatus, c.Calls), c.Batch, 0
@@ -72,6 +73,7 @@ type CommitStep struct {
 	Natural  bool    // Done: the model ended by itself
 	Listens  bool    // Done: RunEnd is to run, or a round is to be closed
 	Seq      uint64  // of the last record that becomes visible
+	Sum      uint32  // as in CommitTurn
 	Calls    []CallStatus
 	Tickets  []Ticket
 	Through  *uint32 // as in Nack
@@ -111,6 +113,7 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 		if err := h.advance(c.Seq); err != nil {
 			return Result{}, err
 		}
+		h.sum(c.From, c.Sum)
 	}
 	h.Run.keepThrough(c.Through)
 	if err := h.summarize(c.Summary, c.Cut, c.From); err != nil {
@@ -153,6 +156,13 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 	}
 	r.Hint = h.wakeFollowed(t.Now, c.Followed)
 	return r, nil
+}
+
+// sum puts the checksum of a commit in force, if it has moved the log's end.
+func (h *Head) sum(from uint64, tail uint32) {
+	if h.Seq != from {
+		h.TailSum = tail
+	}
 }
 
 // startsAt checks that a commit starts where the log ends.

@@ -48,11 +48,20 @@
 // The head names the highest schema of any record that it covers, queues or names,
 // and a program that reads less takes no claim: see [Schemas] and [Records].
 //
-// Some fields and records are laid out for later releases: Head.TailSum, the Children
-// of a [Run], the WakeAt of a [Ticket], the trace of a [RunRecord], the Sum of an
-// [Entry] and [OutboxRecord]. No program writes them yet. A
-// program that finds them keeps them when it writes their record again, and does
-// nothing else for them.
+// Some fields and records are laid out for later releases: the Children of a [Run], the
+// WakeAt of a [Ticket], the trace of a [RunRecord] and [OutboxRecord]. No program writes
+// them yet. A program that finds them keeps them when it writes their record again, and
+// does nothing else for them.
+//
+// # Checksums of the log
+//
+// Head.TailSum and the Sum of each turn's [Entry] let a reader check log records that it
+// has read eventually consistent: see [NextSum]. A record that was put early may be
+// replaced under a higher fence, so that an old version of it may be read. Up to Head.Seq
+// no record changes any more: a claim that adopts a result puts the same bytes again.
+// The holder computes the checksum from the bytes of its own commit and of the results
+// that it has stored or adopted, and reads nothing for it. A program that moves Seq and
+// computes none drops it, and readers use strong reads up to the next turn with one.
 //
 // The scripts in testdata are the specification. The tests also try random
 // changes and walk every head of a small world.

@@ -52,7 +52,7 @@ type Entry struct {
 	Attempts []Attempt    `json:"attempts,omitempty"` // of a turn of several attempts, and of a failed inference: those of the claim that made it, the last one made the turn or failed permanently; of earlier deliveries Retried alone knows
 	Prompt   string       `json:"prompt,omitempty"`   // of a turn: hash of the [PromptRecord] that its model received; empty: none was stored, as by older programs
 	Sent     *Sent        `json:"sent,omitempty"`     // of a turn that names a Prompt: the rest of its request; nil: the conversation, as Window says
-	Sum      uint32       `json:"sum,omitempty"`      // of a turn: checksum of the records since the turn before; 0: none was computed, as by every program yet
+	Sum      uint32       `json:"sum,omitempty"`      // of a turn: checksum of the records since the turn before, that one included, as in [NextSum]; 0: none is known
 	Closing  bool         `json:"closing,omitempty"`  // of a step record: it is of the run's end, after the last step's
 
 	// Failed takes the place of a turn that a model failed to generate, in a run that

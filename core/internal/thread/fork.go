@@ -7,6 +7,7 @@ import "github.com/reveille-run/reveille/core/internal/wire"
 type Fork struct {
 	Owner      string // of the other thread
 	Seq        uint64 // of the last record
+	Sum        uint32 // as in CommitTurn
 	Supersedes uint64 // the newest of them that supersedes others; 0: none does
 	Summary    uint64 // sequence that the summary in force covers; 0: none is
 	Schema     uint16 // the highest that one of them may have
@@ -29,6 +30,6 @@ func (c Fork) apply(h *Head, t Transition) (Result, error) {
 	if err := h.adopt(t, c.Schema); err != nil {
 		return Result{}, err
 	}
-	h.Owner, h.Seq, h.Supersedes, h.Summary, h.Fence = c.Owner, c.Seq, c.Supersedes, c.Summary, ForkFence
+	h.Owner, h.Seq, h.TailSum, h.Supersedes, h.Summary, h.Fence = c.Owner, c.Seq, c.Sum, c.Supersedes, c.Summary, ForkFence
 	return Result{}, nil
 }

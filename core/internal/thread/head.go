@@ -44,9 +44,9 @@ type Head struct {
 	Seq            uint64 // the log is visible up to here
 	Summary        uint64 // sequence that the summary in force covers; 0: none
 	Supersedes     uint64 // sequence of the newest log record that takes the log's tail back; 0: none does
-	// TailSum is a checksum of the log's records since its last turn, up to Seq; 0: none
-	// was computed. No write of this program computes one, and one that moves Seq drops
-	// it: a sum that does not fit would make readers doubt a whole log.
+	// TailSum is the checksum of the log's records since its last turn, up to Seq: see
+	// [NextSum]. 0: none is known, as after a write that moved Seq without one. A
+	// wrong one would make readers report a damaged log.
 	TailSum    uint32
 	Closing    uint64 // version of the newest write that began to close a run
 	ClosingAt  int64  // when that was, or when the thread was deleted; 0: neither

@@ -53,7 +53,7 @@ func transition(h thread.Head, t thread.Transition) (next thread.Head, result th
 	checkEnd(check, h, next, result)
 	checkDelayed(check, h, next, t)
 	checkChildren(check, h, next, t)
-	checkLaidOut(check, h, next)
+	checkLaidOut(check, t, h, next)
 	checkParts(check, next)
 	checkTickets(check, next)
 	checkDue(check, next, t)
@@ -185,6 +185,21 @@ func cut(c thread.Change) uint64 {
 		return c.Cut
 	case thread.CommitClose:
 		return c.Cut
+	}
+	return 0
+}
+
+// sumOf is the checksum that a change brings for the log's tail.
+func sumOf(c thread.Change) uint32 {
+	switch c := c.(type) {
+	case thread.CommitTurn:
+		return c.Sum
+	case thread.CommitStep:
+		return c.Sum
+	case thread.CommitClose:
+		return c.Sum
+	case thread.Fork:
+		return c.Sum
 	}
 	return 0
 }
@@ -331,16 +346,20 @@ func checkChildren(check checker, h, n thread.Head, t thread.Transition) {
 }
 
 // checkLaidOut is that what this program does not write stays as it is: the children with
-// their run, the sum until the log moves on, the time to wake at with its ticket.
-func checkLaidOut(check checker, h, n thread.Head) {
+// their run, the time to wake at with its ticket. The sum is that of the commit that moved the
+// log on.
+func checkLaidOut(check checker, t thread.Transition, h, n thread.Head) {
 	if h.Open() && n.Run.ID == h.Run.ID {
 		check(slices.Equal(n.Run.Children, h.Run.Children), "children %v became %v", h.Run.Children, n.Run.Children)
 	} else {
 		check(len(n.Run.Children) == 0, "children %v without the run that started them", n.Run.Children)
 	}
-	if n.Seq != h.Seq || n.Deleted {
-		check(n.TailSum == 0, "the sum %d of an older log", n.TailSum)
-	} else {
+	switch {
+	case n.Deleted:
+		check(n.TailSum == 0, "the sum %d of a tombstone", n.TailSum)
+	case n.Seq != h.Seq:
+		check(n.TailSum == sumOf(t.Change), "the sum %d, and the commit says %d", n.TailSum, sumOf(t.Change))
+	default:
 		check(n.TailSum == h.TailSum, "the sum %d became %d", h.TailSum, n.TailSum)
 	}
 	for _, old := range h.Tickets {

@@ -43,7 +43,7 @@ func (w words) change(h thread.Head, now int64) thread.Change {
 		return thread.Create{Owner: w.value("owner")}
 	case "fork":
 		return thread.Fork{
-			Owner: w.value("owner"), Seq: w.seq(), Supersedes: uint64(w.number(w.value("supersedes"))),
+			Owner: w.value("owner"), Seq: w.seq(), Sum: w.sum(), Supersedes: uint64(w.number(w.value("supersedes"))),
 			Summary: uint64(w.number(w.value("summary"))), Schema: uint16(w.number(w.value("schema"))),
 		}
 	case "enqueue":
@@ -103,19 +103,19 @@ func (w words) holders(h thread.Head, now int64) thread.Change {
 	switch w.name {
 	case "commit-turn":
 		return thread.CommitTurn{
-			Fence: fence, From: from, Seq: w.seq(), Calls: int(w.number(w.value("calls"))), TurnFence: fence, Batch: w.has("batch"),
+			Fence: fence, From: from, Seq: w.seq(), Sum: w.sum(), Calls: int(w.number(w.value("calls"))), TurnFence: fence, Batch: w.has("batch"),
 			Consumed: w.consumed(), Summary: summary, Cut: cut, Schema: schema, Lacks: w.has("lacks"),
 		}
 	case "suspend":
 		return thread.Suspend{Fence: fence, Calls: w.calls(), Tickets: w.tickets(now), Schema: schema, Through: w.through()}
 	case "commit-step":
 		return thread.CommitStep{
-			Fence: fence, From: from, Outcome: w.outcome(), Natural: !w.has("stopped"), Listens: w.has("listens"), Seq: w.seq(),
+			Fence: fence, From: from, Outcome: w.outcome(), Natural: !w.has("stopped"), Listens: w.has("listens"), Seq: w.seq(), Sum: w.sum(),
 			Calls: w.calls(), Tickets: w.tickets(now), Round: w.has("round"), Consumed: w.consumed(),
 			Summary: summary, Cut: cut, Schema: schema, Lease: w.lease(), Keep: w.has("keep"), Lacks: w.has("lacks"), Through: w.through(),
 		}
 	case "commit-close":
-		return thread.CommitClose{Fence: fence, From: from, Seq: w.seq(), Summary: summary, Cut: cut, Schema: schema}
+		return thread.CommitClose{Fence: fence, From: from, Seq: w.seq(), Sum: w.sum(), Summary: summary, Cut: cut, Schema: schema}
 	case "nack":
 		kind := thread.NackFailed
 		if w.has("given") {
@@ -162,6 +162,7 @@ func (w words) enqueue(dispatch string, now int64) thread.Enqueue {
 }
 
 func (w words) seq() uint64  { return uint64(w.number(w.value("seq"))) }
+func (w words) sum() uint32  { return uint32(w.number(w.value("sum"))) }
 func (w words) lease() int64 { return w.duration(w.value("lease")) }
 
 func (w words) outcome() thread.Outcome {

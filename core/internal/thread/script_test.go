@@ -117,9 +117,6 @@ func (s *stage) run(line string) string {
 	case "child": // a newer program lists a child of the open run
 		s.head.Run.Children = append(s.head.Run.Children, id(a.word(0)))
 		return s.describe()
-	case "sum": // a newer program leaves a checksum of the log's tail
-		s.head.TailSum = uint32(a.number(a.word(0)))
-		return s.describe()
 	case "outbox": // a newer program leaves something that it owes
 		s.head.Outbox = append(s.head.Outbox, thread.OutboxEntry{ID: id(a.word(0)), Kind: thread.OutboxKind(a.number(a.value("kind"))), Next: a.at("next", s.now)})
 		return s.describe()

@@ -76,7 +76,7 @@ func (w *world) rare() thread.Change {
 func (w *world) holders() thread.Change {
 	h := &w.head
 	if h.Run.Status == thread.Closing && w.rand.IntN(2) == 0 {
-		c := thread.CommitClose{Fence: w.fence(), From: w.from(), Seq: h.Seq + uint64(len(h.Run.Calls)) + uint64(w.rand.IntN(2))}
+		c := thread.CommitClose{Fence: w.fence(), From: w.from(), Sum: uint32(h.Version), Seq: h.Seq + uint64(len(h.Run.Calls)) + uint64(w.rand.IntN(2))}
 		if w.rand.IntN(8) == 0 {
 			c.Cut = uint64(w.rand.IntN(int(h.Seq) + 1))
 		}
@@ -119,7 +119,7 @@ func (w *world) enqueue() thread.Enqueue {
 }
 
 func (w *world) turn() thread.Change {
-	c := thread.CommitTurn{Fence: w.fence(), From: w.from(), Batch: w.rand.IntN(2) == 0, Consumed: w.read()}
+	c := thread.CommitTurn{Fence: w.fence(), From: w.from(), Sum: uint32(w.head.Version), Batch: w.rand.IntN(2) == 0, Consumed: w.read()}
 	c.Seq, c.TurnFence = w.head.Seq+1+uint64(len(c.Consumed)), c.Fence
 	c.Calls = 1 + w.rand.IntN([...]int{3, 12, 32}[w.rand.IntN(3)])
 	switch w.rand.IntN(8) {
@@ -139,7 +139,7 @@ func (w *world) step() thread.Change {
 	h := &w.head
 	c := thread.CommitStep{
 		Fence: w.fence(), From: w.from(), Outcome: thread.Outcome(2 + w.rand.IntN(4)), Natural: w.rand.IntN(2) == 0, Listens: w.rand.IntN(2) == 0,
-		Seq: h.Seq, Lease: w.lease(), Keep: w.rand.IntN(4) == 0, Round: w.rand.IntN(2) == 0, Consumed: w.read(),
+		Seq: h.Seq, Sum: uint32(h.Version), Lease: w.lease(), Keep: w.rand.IntN(4) == 0, Round: w.rand.IntN(2) == 0, Consumed: w.read(),
 	}
 	if h.Run.Cursor != thread.CursorTools {
 		c.Seq += uint64(w.rand.IntN(4)) - uint64(w.rand.IntN(2))

@@ -96,13 +96,13 @@ func (d *director) compareLengths(present []thread.Entry) *Difference {
 	return nil
 }
 
-// plain is an entry without its writer, the failed attempts, and the versions of the
-// head. It also lacks durations and what the run waited for in a queue (a replay takes no
+// plain is an entry without its writer, the failed attempts, the versions of the head, and
+// the checksum of the bytes before it. It also lacks durations and what the run waited for in a queue (a replay takes no
 // time), and requests with their estimated sizes, which depend on the tools and prompts of
 // the build that made them.
 func plain(e thread.Entry) thread.Entry {
 	e.Attempt, e.Retried, e.Round, e.Duration = 0, 0, 0, 0
-	e.Queued, e.First, e.Attempts = 0, 0, nil
+	e.Queued, e.First, e.Attempts, e.Sum = 0, 0, nil, 0
 	e.Prompt, e.Sent = "", nil
 	if e.Window != nil {
 		w := *e.Window
