@@ -242,6 +242,15 @@ type QuietDue interface {
 	NothingDue(ctx context.Context) (bool, error)
 }
 
+// EventualLog is a backend that can read the log of a thread cheaper than Log does. A backend
+// need not be one. The runtime verifies the records that it reads so by the checksums in the
+// thread's head and in its turns, and reads again what does not match.
+type EventualLog interface {
+	// LogBackwardsEventually is LogBackwards, eventually consistent: a record may be missing,
+	// or be an earlier version, as it was before a write that has returned.
+	LogBackwardsEventually(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[Record, error]
+}
+
 // Waiting is a thread whose open run waits for a decision.
 type Waiting struct {
 	Thread string

@@ -30,7 +30,10 @@ type Store struct {
 	marked   marked
 }
 
-var _ store.Backend = (*Store)(nil)
+var (
+	_ store.Backend     = (*Store)(nil)
+	_ store.EventualLog = (*Store)(nil)
+)
 
 // New returns a store on tables as template.yaml deploys them; for the tests of a
 // program on it package tables makes them. A worker needs both: a run stores its agent in

@@ -24,16 +24,22 @@ const (
 
 // Log implements [store.Backend]. It reads pages of 1 MB, as many as the caller consumes.
 func (s *Store) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
-	return s.log(ctx, "read log of %s", key, from, to, nil)
+	return s.log(ctx, "read log of %s", key, from, to, true, nil)
 }
 
 // LogBackwards implements [store.Backend]. It reads pages of 1 MB, as Log does.
 func (s *Store) LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
-	return s.log(ctx, "read log of %s backwards", key, from, to, aws.Bool(false))
+	return s.log(ctx, "read log of %s backwards", key, from, to, true, aws.Bool(false))
+}
+
+// LogBackwardsEventually implements [store.EventualLog]: for half of the read units of
+// LogBackwards. It reads pages of 1 MB, as Log does.
+func (s *Store) LogBackwardsEventually(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+	return s.log(ctx, "read log of %s backwards", key, from, to, false, aws.Bool(false))
 }
 
 // log reads a range in pages of 1 MB; forward nil is true.
-func (s *Store) log(ctx context.Context, doing string, key core.ThreadKey, from, to uint64, forward *bool) iter.Seq2[store.Record, error] {
+func (s *Store) log(ctx context.Context, doing string, key core.ThreadKey, from, to uint64, strong bool, forward *bool) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		pk, err := partition(key)
 		if err != nil {
@@ -45,7 +51,7 @@ func (s *Store) log(ctx context.Context, doing string, key core.ThreadKey, from,
 			return
 		}
 		input := &dynamodb.QueryInput{
-			ConsistentRead:            aws.Bool(true),
+			ConsistentRead:            aws.Bool(strong),
 			ScanIndexForward:          forward,
 			KeyConditionExpression:    aws.String(betweenSKs),
 			ExpressionAttributeValues: item{":pk": pk, ":from": text(store.LogName(from)), ":to": text(store.LogName(to))},

@@ -182,6 +182,13 @@ func TestReadRequests(t *testing.T) {
 			  "ExpressionAttributeValues":{":pk":{"S":"T#acme#t1"},":from":{"S":"M#000000000003"},":to":{"S":"M#999999999999"}}}`,
 		},
 		{
+			"the log is read backwards for half of the units",
+			func(s *Store) error { return drain(s.LogBackwardsEventually(ctx, key, 3, 4)) },
+			`{"TableName":"threads","ConsistentRead":false,"ScanIndexForward":false,
+			  "KeyConditionExpression":"pk = :pk AND sk BETWEEN :from AND :to",
+			  "ExpressionAttributeValues":{":pk":{"S":"T#acme#t1"},":from":{"S":"M#000000000003"},":to":{"S":"M#000000000004"}}}`,
+		},
+		{
 			"what is to be erased is read strongly, by name alone",
 			func(s *Store) error { _, err := s.Erase(ctx, key, 10); return err },
 			`{"TableName":"threads","ConsistentRead":true,"Limit":11,"KeyConditionExpression":"pk = :pk","ProjectionExpression":"sk",

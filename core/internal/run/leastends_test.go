@@ -106,10 +106,12 @@ func TestTheLastFormCutsLastWordsThatAreTooLarge(t *testing.T) {
 		})})
 		receipt = w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.step(t, key)
+		got := w.entries(t, 2)
+		got[0].Sum = 0 // see TestTheLogHasItsChecksums
 		if diff := cmp.Diff([]thread.Entry{{Run: receipt.RunID, Step: 1, At: 946684800000, Attempt: 1, Message: &core.Message{
 			ID: receipt.RunID.String() + ".1", Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: strings.Repeat("ä", 509) + "..."}},
 			RunID: receipt.RunID, Step: 1, StopReason: core.StopOther, CreatedAt: time.Now().UnixMilli(),
-		}}}, w.entries(t, 2)); diff != "" {
+		}}}, got); diff != "" {
 			t.Errorf("the log behind the input (-want +got):\n%s", diff)
 		}
 	})

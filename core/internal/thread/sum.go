@@ -1,7 +1,6 @@
 package thread
 
 import (
-	"encoding/binary"
 	"hash/crc32"
 
 	"github.com/reveille-run/reveille/core"
@@ -24,9 +23,11 @@ func PayloadSum(payload []byte) uint32 {
 // JoinSum returns the checksum of a segment with one more record: sum is that of the
 // records before it, 0 for none, and payload is the record's [PayloadSum]. It is never 0.
 func JoinSum(sum, payload uint32) uint32 {
-	var bytes [4]byte
-	binary.BigEndian.PutUint32(bytes[:], payload)
-	joined := crc32.Update(sum, crc32.MakeTable(crc32.Castagnoli), bytes[:])
+	table, joined := crc32.MakeTable(crc32.Castagnoli), ^sum
+	for shift := 24; shift >= 0; shift -= 8 { // as crc32.Update with four bytes, which would have to be allocated
+		joined = table[byte(joined)^byte(payload>>shift)] ^ joined>>8
+	}
+	joined = ^joined
 	return max(joined, 1) // 0 means that there is none
 }
 

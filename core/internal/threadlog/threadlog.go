@@ -1,5 +1,5 @@
 // Package threadlog reads the log of a thread record by record, and tells where it has a
-// gap or was superseded.
+// gap or was superseded. [Backwards] uses the cheaper read of a store, and verifies it.
 package threadlog
 
 import (

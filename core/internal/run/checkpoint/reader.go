@@ -154,7 +154,11 @@ func (r *Reader) Read(ctx context.Context, at At, seq uint64) (*Conversation, er
 		}
 		floor = summed.Covers()
 	}
-	t := newTail(seq, floor, r.old)
+	t, sum := newTail(seq, floor, r.old), uint32(0)
+	if seq == at.Head.Seq { // what ends before has its checksum in a turn that is not read
+		sum = at.Head.TailSum
+	}
+	log := threadlog.NewBackwards(r.store, r.records, at.Key, seq, sum)
 	group, shared := r.env.Group(ctx)
 	group.Go(func(ctx context.Context) (err error) {
 		from, err = r.readSnapshot(ctx, at, seq)
@@ -166,12 +170,12 @@ func (r *Reader) Read(ctx context.Context, at At, seq uint64) (*Conversation, er
 			return err
 		})
 	}
-	err := r.readTail(shared, at.Key, t, min(FirstTail, max(seq-floor, 1)))
+	err := t.read(shared, log, min(FirstTail, max(seq-floor, 1)))
 	if err := errors.Join(group.Wait(), err); err != nil {
 		return nil, err
 	}
 	for t.missing(from.asOf) > 0 {
-		if err := r.readTail(ctx, at.Key, t, t.missing(from.asOf)); err != nil {
+		if err := t.read(ctx, log, t.missing(from.asOf)); err != nil {
 			return nil, err
 		}
 	}

@@ -2,13 +2,12 @@ package checkpoint
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/internal/window"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // FirstTail is how many entries of a log that is not cached are read first: as many as a
@@ -120,29 +119,15 @@ func (t *tail) from(asOf uint64) (first uint64, entries []thread.Entry) {
 	return newest + 1 - uint64(n), entries
 }
 
-// readTail reads n older entries, fewer when the log begins before that. The log
-// has no gaps up to the head's sequence: one is damage, and no state or window may
-// be made across it.
-func (r *Reader) readTail(ctx context.Context, key core.ThreadKey, t *tail, n uint64) error {
-	if t.next == 0 || n == 0 {
-		return nil
-	}
-	from := t.next - min(n, t.next) + 1
-	for record, err := range r.store.LogBackwards(ctx, key, from, t.next) {
+// read reads n older entries and maybe some more, fewer when the log begins before that. The
+// log has no gaps up to the head's sequence: one is damage, and no state or window may be
+// made across it.
+func (t *tail) read(ctx context.Context, log *threadlog.Backwards, n uint64) error {
+	for e, err := range log.Older(ctx, n) {
 		if err != nil {
-			return fmt.Errorf("read log of %s: %w", key, err)
+			return err
 		}
-		if t.next < from || record.Name != store.LogName(t.next) {
-			return fmt.Errorf("log of %s: found %s where sequence %d belongs: %w", key, record.Name, t.next, store.ErrCorrupt)
-		}
-		entry, err := r.records.DecodeEntry(record.Payload)
-		if err != nil {
-			return fmt.Errorf("log of %s at %d: %w", key, t.next, err)
-		}
-		t.add(entry)
-	}
-	if t.next >= from {
-		return fmt.Errorf("log of %s has nothing at %d: %w", key, t.next, store.ErrCorrupt)
+		t.add(e.Entry)
 	}
 	return nil
 }

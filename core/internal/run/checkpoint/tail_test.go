@@ -11,6 +11,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/internal/window"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -53,10 +54,10 @@ func shortAfter(seq uint64) func(uint64) int {
 
 // readTails reads a log of so many records, whose state is known up to asOf.
 func readTails(l *aLog, seq, asOf uint64) (first uint64, entries int, err error) {
-	r := New(Options{Store: l})
+	log := threadlog.NewBackwards(l, thread.Records{}, core.ThreadKey{}, seq, 0)
 	t := newTail(seq, 0, window.Newest(32_000))
 	for n := uint64(FirstTail); n > 0; n = t.missing(asOf) {
-		if err := r.readTail(context.Background(), core.ThreadKey{}, t, n); err != nil {
+		if err := t.read(context.Background(), log, n); err != nil {
 			return 0, 0, err
 		}
 	}
