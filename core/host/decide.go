@@ -83,8 +83,8 @@ type decisions struct {
 	first thread.Head
 }
 
-// decideAll takes decisions for a caller that claims the thread next: their hints are
-// delayed by a lease. A caller that does not claim must call wakeNow.
+// decideAll takes decisions for a caller that claims the thread next: they have no hints. A
+// caller that does not claim must call wakeNow.
 //
 // Each decision is a separate write, in the order given. The first that is refused ends
 // the request, and those before it are taken: then decideAll wakes the thread itself, since

@@ -69,12 +69,12 @@ func TestFaultAtEveryOperation(t *testing.T) {
 			"crash after":                 {60, 4, 2, 3},
 		}},
 		{"inline", 1, true, 9, map[string]cost{
-			"error before":                {1, 3, 2, 2},
-			"error after":                 {1, 3, 2, 2},
-			"throttled":                   {1, 3, 2, 2},
-			"given up and done later":     {1, 3, 2, 2},
-			"pause longer than the lease": {35, 2, 3, 4},
-			"crash before":                {35, 2, 3, 4},
+			"error before":                {1, 2, 2, 2},
+			"error after":                 {1, 2, 2, 2},
+			"throttled":                   {1, 2, 2, 2},
+			"given up and done later":     {1, 2, 2, 2},
+			"pause longer than the lease": {60, 2, 3, 4},
+			"crash before":                {60, 2, 3, 4},
 			"crash after":                 {60, 2, 2, 3},
 		}},
 	}

@@ -111,6 +111,7 @@ func build(c Options) (*Host, error) {
 		return nil, err
 	}
 	r.watches = newWatches(c.Env, r.mailbox.Head, cmp.Or(c.FollowInterval, defaultFollow), log)
+	r.watches.left = r.mailbox.WakeLeft
 	r.submits = &submitter{agents: agents, mailbox: r.mailbox}
 	causes, checks := newCauses(), newChecks()
 	compact := r.mailbox.WakeToCompact

@@ -36,9 +36,8 @@ func (w *worker) submitInline(ctx context.Context, s mailbox.Submission) (receip
 // brings the run, and the permit is nil, if it is a suspect, another suspect runs,
 // or the time is short.
 //
-// The permit precedes the claim and is the caller's from then on. In every case a hint is on
-// its way: the one that the decision holds back is delivered after the lease, so that a process
-// that dies here delays the run and does not lose it.
+// The permit precedes the claim and is the caller's from then on. No hint of the decision is on
+// its way: if the process dies here, a stream that follows the run, or the sweep, finds it.
 func (w *worker) claimInline(ctx context.Context, key core.ThreadKey, head thread.Head, runID core.ID) (thread.Head, *permit) {
 	if head.Run.ID != runID || !head.Ready() || head.Run.AvailableAt > w.env.Millis() {
 		return head, nil // another worker has it, or it waits: for other decisions, or for a model that refuses calls for now
@@ -49,7 +48,7 @@ func (w *worker) claimInline(ctx context.Context, key core.ThreadKey, head threa
 		return head, nil
 	}
 	permit.attend(w.stepper, key)
-	claimed, ok, err := w.mailbox.ClaimFrom(ctx, head, hintOf(key, head), false)
+	claimed, ok, err := w.mailbox.ClaimInline(ctx, head, hintOf(key, head))
 	if err != nil {
 		w.log.WarnContext(ctx, "claim failed, run stays queued", "tenant", key.Tenant, "thread", key.Thread, "run", runID, "error", err)
 	}

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -10,6 +11,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/storetest"
 )
 
 // endings are the ways in which a person ends a run, and what the run then reads as.
@@ -126,16 +129,18 @@ func TestAStepIsNotStoppedByWhatEndsNothing(t *testing.T) {
 	})
 }
 
-// A run that is ended between its claim and its step, here while the claim's hint is
-// sent, is not worked on until the next look.
+// A run that is ended between its claim and its step, here before the process knows that its
+// claim is stored, is not worked on until the next look.
 func TestAnEndBetweenAClaimAndItsStepTakesEffectAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		process := r.process("w", r.store)
-		r.queue.OnWake = func(core.WakeUp, time.Duration) error {
-			r.queue.OnWake = nil
-			_, err := process.CancelThread(t.Context(), local, "t1")
-			return err
+		over := &storetest.Faulty{Backend: r.store}
+		process := r.process("w", over)
+		over.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			over.OnCommit = nil
+			outcome, err := r.store.Commit(ctx, key, c)
+			_, failed := process.CancelThread(t.Context(), local, "t1")
+			return outcome, errors.Join(err, failed)
 		}
 		began := time.Now()
 		receipt, err := process.Stream(t.Context(), submission("t1", "slow: 600"), host.ListenerFunc(func(core.Event) error { return nil }))

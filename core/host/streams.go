@@ -79,8 +79,7 @@ func (r *Host) StreamDecisions(ctx context.Context, id core.Identity, threadID s
 		return d.decided, err
 	}
 	f := r.streams.follower(key, d.run, core.ID{}, listener)
-	// If the run can continue, its hint is delayed so that this stream can continue it.
-	// Then nothing here may depend on the client: neither on its speed nor on its presence.
+	// If the run can continue, this stream continues it: no hint was sent. Then nothing here may depend on the client: neither on its speed nor on its presence.
 	// Otherwise all that follows is for the client.
 	f.stream.hurry = d.head.Run.ID == d.run && d.head.Ready()
 	reading := ctx

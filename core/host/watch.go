@@ -31,6 +31,9 @@ type watches struct {
 	read     func(context.Context, core.ThreadKey) (thread.Head, error)
 	interval time.Duration // between two reads of poll: Options.FollowInterval
 	log      *slog.Logger
+	// left is given each head that poll has read, and wakes workers if nobody works on what the
+	// thread has to do. It reports whether it has. nil: the sweep finds such threads.
+	left func(context.Context, core.ThreadKey, thread.Head) bool
 
 	mu      sync.Mutex // guards threads and the fields of every watch; not held over I/O
 	threads map[core.ThreadKey]*watch
@@ -237,6 +240,7 @@ func (a *watch) look(ctx context.Context, seen thread.Head) (head thread.Head, c
 // the watch ends with the error.
 func (a *watch) poll(ctx context.Context) error {
 	w := a.watches
+	var woken uint64 // the version of the head for which workers were woken
 	for unread := 0; w.env.Sleep(ctx, w.interval) == nil; {
 		w.mu.Lock()
 		offers := a.offers
@@ -252,6 +256,9 @@ func (a *watch) poll(ctx context.Context) error {
 		if err == nil {
 			unread = 0
 			a.polled(head, offers)
+			if w.left != nil && head.Version != woken && w.left(ctx, a.key, head) {
+				woken = head.Version
+			}
 			continue
 		}
 		w.log.WarnContext(ctx, "followed thread cannot be read", "tenant", a.key.Tenant, "thread", a.key.Thread, "error", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -117,6 +118,42 @@ func TestWhatAFollowerLearnsOfAThread(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Workers are woken once for each head that is left alone, however often it is read.
+func TestAWatchWakesWorkersOfAThreadThatIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &watched{}
+		s.write(1)
+		var asked, woken []uint64
+		w := newWatches(env.System(), s.read, time.Second, slog.New(slog.DiscardHandler))
+		w.left = func(_ context.Context, key core.ThreadKey, head thread.Head) bool {
+			asked = append(asked, head.Version)
+			left := key == watchedKey && len(asked) != 1 && head.Version != 2
+			if left {
+				woken = append(woken, head.Version)
+			}
+			return left
+		}
+		at := w.join(watchedKey)
+		head, err := at.newest(t.Context())
+		for version := range uint64(3) {
+			ctx, cancel := context.WithTimeout(t.Context(), 3300*time.Millisecond)
+			for err == nil {
+				head, err = at.after(ctx, head)
+			}
+			cancel()
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatal(err)
+			}
+			err = nil
+			s.write(version + 2)
+		}
+		at.quit()
+		if !slices.Equal(asked, []uint64{1, 1, 2, 2, 2, 3}) || !slices.Equal(woken, []uint64{1, 3}) {
+			t.Errorf("asked under heads %v, woken under %v", asked, woken)
+		}
+	})
 }
 
 // A watch that has failed tells all who follow, and is over for those who come then.

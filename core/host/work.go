@@ -225,8 +225,8 @@ func (w *worker) handOver(ctx context.Context, hint core.WakeUp, why error) erro
 	return w.mailbox.Wake(ctx, hint, 0)
 }
 
-// wakeNow immediately sends the hint that an inline decision holds back. If that fails,
-// the held one is delivered after the lease, and after that the sweep finds the thread.
+// wakeNow sends the hint that an inline decision has left out. If that fails, a follower or the
+// sweep finds the thread.
 func (w *worker) wakeNow(ctx context.Context, key core.ThreadKey, head thread.Head) {
 	if !head.Ready() {
 		return

@@ -58,7 +58,7 @@ func (b *bill) charge(p *plan, backend store.Backend) {
 	}
 	if e, ok := backend.(store.Estimator); ok && b.meter != nil {
 		more := e.EstimateCommit(*batch)
-		if p.result.Hint != nil {
+		if p.result.Hint != nil || p.result.Second != 0 { // both are one request
 			more.QueueMore += 100
 		}
 		batch.Head.Run.Stretch.Spend(more)

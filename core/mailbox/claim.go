@@ -34,9 +34,19 @@ func (s *Service) Claim(ctx context.Context, hint core.WakeUp, alone bool) (head
 // ClaimFrom is Claim for a caller that has read the head since the hint came, and saves another
 // read. Later changes have separate hints. A zero head is read.
 func (s *Service) ClaimFrom(ctx context.Context, known thread.Head, hint core.WakeUp, alone bool) (head thread.Head, claimed bool, err error) {
+	return s.claim(ctx, known, hint, thread.TakeClaim{Alone: alone})
+}
+
+// ClaimInline is ClaimFrom for a request that streams the run, and is not alone: the claim has
+// no second hint while the run is young.
+func (s *Service) ClaimInline(ctx context.Context, known thread.Head, hint core.WakeUp) (head thread.Head, claimed bool, err error) {
+	return s.claim(ctx, known, hint, thread.TakeClaim{Inline: true})
+}
+
+func (s *Service) claim(ctx context.Context, known thread.Head, hint core.WakeUp, change thread.TakeClaim) (head thread.Head, claimed bool, err error) {
 	// No condition is checked here. Apply refuses or changes nothing where the thread
 	// cannot be claimed, on the head that is written and not on one that was read.
-	change := thread.TakeClaim{Worker: s.worker, Lease: s.lease.Milliseconds(), Alone: alone}
+	change.Worker, change.Lease = s.worker, s.lease.Milliseconds()
 	c := commit{w: &s.writer, key: hint.Key(), quiet: hint.Sweep, change: change}
 	head, result, err := c.run(ctx, known)
 	switch {

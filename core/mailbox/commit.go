@@ -60,6 +60,8 @@ type writer struct {
 	wakes   wakes
 	slots   *slots
 	due     thread.DuePolicy
+	// second is the lease of claims that have second hints, in milliseconds; 0: none are sent.
+	second int64
 	// announcing means that writes leave announcements in the head.
 	announcing bool
 	// metered means that heads keep what was spent on their runs.
@@ -92,8 +94,8 @@ type commit struct {
 	pointers []store.Pointer
 	// quiet sends no hint for work that is not claimed.
 	quiet bool
-	// later delays the hint: the caller claims next what the write makes possible.
-	later time.Duration
+	// inline sends no hint: the caller claims next what the write makes possible.
+	inline bool
 	// covers is the schema of a record that is stored already and that the write makes visible;
 	// 0: no such record.
 	covers uint16
@@ -136,7 +138,7 @@ type commit struct {
 func (c *commit) run(ctx context.Context, head thread.Head) (next thread.Head, result thread.Result, err error) {
 	c.id = c.w.env.NewID()
 	next, result, err = c.attempts(ctx, head)
-	if err != nil && ctx.Err() != nil && c.open && c.plan.result.Hint != nil {
+	if err != nil && ctx.Err() != nil && c.open && (c.plan.result.Hint != nil || c.plan.result.Claimed) {
 		next, result, err = c.seeThrough(ctx, next, err)
 	}
 	c.bill.end(c.plan.result.Unchanged, err)

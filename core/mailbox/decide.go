@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 	"unicode/utf8"
 
 	"github.com/reveille-run/reveille/core"
@@ -115,14 +114,10 @@ func (s *Service) Decide(ctx context.Context, key core.ThreadKey, d Deciding) (D
 	return decided, err
 }
 
-// inlineGrace is how long after a lease the hint of inline work is delivered.
-const inlineGrace = 5 * time.Second
-
-// DecideInline is Decide for a caller that claims the thread next: its hint is delivered
-// after a lease, so that no worker claims the run before the caller does. The head is the
-// one after the write.
+// DecideInline is Decide for a caller that claims the thread next: it sends no hint, so that no
+// worker claims the run before the caller does. The head is the one after the write.
 func (s *Service) DecideInline(ctx context.Context, key core.ThreadKey, d Deciding) (Decided, thread.Head, error) {
-	return s.decide(ctx, key, d, decideOptions{later: s.lease + inlineGrace})
+	return s.decide(ctx, key, d, decideOptions{inline: true})
 }
 
 // noTicket is the key of no suspension, since those are all odd. It replaces the key of a
@@ -163,8 +158,8 @@ type deciding struct {
 
 // decideOptions change how a decision is made; zero: as a client makes it.
 type decideOptions struct {
-	// later is after how long the hint comes.
-	later time.Duration
+	// inline means that no hint is sent.
+	inline bool
 	// child means that the decision is the end of a child run.
 	child bool
 }
@@ -207,7 +202,7 @@ func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, o 
 	if err != nil {
 		return Decided{}, head, err
 	}
-	head, err = u.write(ctx, head, o.later)
+	head, err = u.write(ctx, head, o.inline)
 	if err != nil {
 		return Decided{}, head, s.outward(ctx, key, "decision", err)
 	}
@@ -307,7 +302,7 @@ func (r reader) callsOf(ctx context.Context, key core.ThreadKey, turn uint64) ([
 // write stores the decision, or finds that it was stored before.
 // It returns the head after the write, or the head that has the decision. A duplicate
 // changes nothing, but sends the hint again.
-func (u *deciding) write(ctx context.Context, head thread.Head, later time.Duration) (thread.Head, error) {
+func (u *deciding) write(ctx context.Context, head thread.Head, inline bool) (thread.Head, error) {
 	change := thread.Decide{
 		Run: u.receipt.RunID, Call: uint8(u.receipt.Index), Ticket: u.ticket, Resume: u.resumes,
 		Decision: u.decisionKey(), Child: u.child,
@@ -327,7 +322,7 @@ func (u *deciding) write(ctx context.Context, head thread.Head, later time.Durat
 		edited = records.Writes
 	}
 	c := commit{
-		w: &u.s.writer, key: u.key, later: later, covers: edited,
+		w: &u.s.writer, key: u.key, inline: inline, covers: edited,
 		change: change,
 		build: func(next thread.Head, _ thread.Result) ([]store.Record, error) {
 			if next.Run.Base-1 != u.receipt.Turn { // a later turn's call waits under the same suspension id

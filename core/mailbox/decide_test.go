@@ -367,15 +367,15 @@ func TestDecisionIsNotTakenOverToTheNextTurn(t *testing.T) {
 	}
 }
 
-// Who claims next has time for it before the hint comes.
-func TestInlineDecisionHintsAfterALease(t *testing.T) {
+// The caller claims next: no worker is to come first.
+func TestAnInlineDecisionSendsNoHint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, _ := waiting(t, asks(0))
 		_, head, err := w.DecideInline(t.Context(), key, deciding("c0", "d"))
 		if err != nil || !head.Ready() {
 			t.Errorf("%v, ready %v", err, head.Ready())
 		}
-		if diff := cmp.Diff([]string{"t1 35s"}, w.queue.Lines()); diff != "" {
+		if diff := cmp.Diff([]string(nil), w.queue.Lines()); diff != "" {
 			t.Errorf("hints (-want +got):\n%s", diff)
 		}
 	})

@@ -83,7 +83,7 @@ func TestWhatIsChargedToARun(t *testing.T) {
 			if _, _, claimed, err := w.SubmitAndClaim(ctx, input("one", "")); err != nil || !claimed {
 				t.Fatal(claimed, err)
 			}
-		}, core.Spent{Read: 100, WriteMore: 9 + 1, QueueMore: 100}, 0},
+		}, core.Spent{Read: 100, WriteMore: 9 + 1}, 0},
 		{"a holder's write", key, func(t *testing.T, w *world, ctx context.Context) {
 			held(t, w, ctx, thread.CommitStep{Fence: 1, Outcome: thread.Yield})
 		}, core.Spent{Read: 100, WriteMore: 7, QueueMore: 100}, 0},

@@ -155,7 +155,7 @@ func (s *Service) WakeToDeliver(ctx context.Context, key core.ThreadKey, head th
 		}
 	}
 	if owes {
-		s.wakes.afterWrite(ctx, key, head, &thread.Hint{At: first}, point.Continue)
+		s.wakes.afterWrite(ctx, key, head, &thread.Hint{At: first}, 0, point.Continue)
 	}
 }
 

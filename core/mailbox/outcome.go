@@ -31,14 +31,11 @@ func (c *commit) afterWrite(ctx context.Context, head thread.Head) (thread.Head,
 	}
 	w.slots.release(ctx, c.key, c.gone)
 	// A lost hint is not an error: the write counts, and the sweep finds the thread.
-	if hint := c.plan.result.Hint; hint != nil && !(c.quiet && c.plan.result.Unchanged) {
-		if c.later > 0 {
-			wait := *hint
-			wait.At = max(wait.At, w.env.Millis()+c.later.Milliseconds())
-			hint = &wait
-		}
-		w.wakes.afterWrite(ctx, c.key, head, hint, c.where.hint)
+	hint := c.plan.result.Hint
+	if c.inline || c.quiet && c.plan.result.Unchanged {
+		hint = nil
 	}
+	w.wakes.afterWrite(ctx, c.key, head, hint, c.plan.result.Second, c.where.hint)
 	return head, c.plan.result, nil
 }
 

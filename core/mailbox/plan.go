@@ -90,6 +90,9 @@ func (c *commit) makePlan(ctx context.Context, head thread.Head) error {
 	schemas := c.w.records.Schemas
 	schemas.Writes = max(schemas.Writes, c.covers)
 	t := thread.Transition{Now: c.w.env.Millis(), CommitID: c.id, Due: c.w.due, Schemas: schemas, Announce: c.w.announcing, Change: change}
+	if !c.inline {
+		t.Second = c.w.second
+	}
 	if c.w.metered {
 		t.Meter, t.Spent = true, c.bill.sinceLastWrite(ctx, c.key, change)
 	}

@@ -146,7 +146,7 @@ func (u *deciding) writeOver(ctx context.Context, name string, c commit) (thread
 		return thread.Head{}, thread.Result{}, err
 	}
 	u.known = true
-	again := commit{w: &u.s.writer, key: u.key, change: c.change, later: c.later, covers: schema}
+	again := commit{w: &u.s.writer, key: u.key, change: c.change, inline: c.inline, covers: schema}
 	return again.run(ctx, thread.Head{})
 }
 

@@ -135,8 +135,8 @@ func TestADecisionThatIsInItsOwnWayAndNotThere(t *testing.T) {
 	}
 }
 
-// A decision over a record that another attempt left is hinted as late as any inline one.
-func TestAnInlineDecisionOverAnOrphanHintsAfterALease(t *testing.T) {
+// A decision over a record that another attempt left sends no hint either.
+func TestAnInlineDecisionOverAnOrphanSendsNoHint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, head := waiting(t, asks(0))
 		name := recordname.Decision(head.Run.ID, 1, 0, thread.DecisionKey(head.Run.ID, "s0", "d"))
@@ -144,7 +144,7 @@ func TestAnInlineDecisionOverAnOrphanHintsAfterALease(t *testing.T) {
 		if _, _, err := w.DecideInline(t.Context(), key, deciding("c0", "d")); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]string{"t1 35s"}, w.queue.Lines()); diff != "" {
+		if diff := cmp.Diff([]string(nil), w.queue.Lines()); diff != "" {
 			t.Errorf("hints (-want +got):\n%s", diff)
 		}
 	})

@@ -123,7 +123,7 @@ func New(o Options) (*Service, error) {
 	s.slots.enqueueTime = o.Lease + time.Minute
 	s.writer = writer{
 		env: o.Env, store: o.Store, records: o.Records, reads: s.reads, wakes: s.wakes, slots: &s.slots,
-		due: o.Store.DuePolicy(), announcing: o.Announce || o.Publisher != nil, metered: o.KeepUsage > 0, moved: o.Moved,
+		due: o.Store.DuePolicy(), second: secondLease(o.Waker, o.Lease), announcing: o.Announce || o.Publisher != nil, metered: o.KeepUsage > 0, moved: o.Moved,
 	}
 	return s, nil
 }

@@ -26,6 +26,28 @@ type BatchWaker interface {
 	WakeBatch(ctx context.Context, hints []core.WakeUp, delay time.Duration) error
 }
 
+// SecondWaker is a Waker whose workers may die with a hint that the queue then keeps hidden, and
+// whose sweep is minutes away. A claim of a worker has a second hint for that case, which comes
+// after the lease; a Waker that is none is sent no second hints.
+type SecondWaker interface {
+	Waker
+	// WakeTwice is Wake with the delay, and again with the longer one, in one request if the
+	// queue can.
+	WakeTwice(ctx context.Context, hint core.WakeUp, delay, second time.Duration) error
+}
+
+// longestSecond is the longest delay of a second hint, which every queue can keep.
+const longestSecond = 15 * time.Minute
+
+// secondLease is the lease for which second hints are sent, in milliseconds; 0: none are, since
+// the waker does without, or could not keep one for so long.
+func secondLease(w Waker, lease time.Duration) int64 {
+	if _, ok := w.(SecondWaker); !ok || 2*lease > longestSecond {
+		return 0
+	}
+	return lease.Milliseconds()
+}
+
 // wakes sends wake-ups for everything in this package but the sweep, which sends its own
 // in batches. It knows nothing of heads but what a hint carries.
 // It is copied freely: it holds no state.
@@ -49,23 +71,54 @@ func (w wakes) send(ctx context.Context, hint core.WakeUp, delay time.Duration, 
 // an error of the caller's: the write was applied, and a client that retried it would
 // write twice.
 func (w wakes) trySend(ctx context.Context, hint core.WakeUp, delay time.Duration, at env.Point) {
-	if err := w.send(ctx, hint, delay, at); err != nil {
+	w.logLost(ctx, hint, w.send(ctx, hint, delay, at))
+}
+
+func (w wakes) logLost(ctx context.Context, hint core.WakeUp, err error) {
+	if err != nil {
 		w.log.WarnContext(ctx, "wake-up lost, the sweep will find the thread",
 			"tenant", hint.Tenant, "thread", hint.Thread, "dispatch", hint.Dispatch, "error", err)
 	}
 }
 
-// afterWrite sends the wake-up that follows a write. Its time is the head's. Its epoch
-// is the one that the write made, so that a hint from before the write can be recognized.
-// A hint without a time is delivered at once.
-func (w wakes) afterWrite(ctx context.Context, key core.ThreadKey, head thread.Head, hint *thread.Hint, at env.Point) {
-	delay := max(0, time.Duration(hint.At-w.env.Millis())*time.Millisecond)
-	w.trySend(ctx, core.WakeUp{Tenant: key.Tenant, Thread: key.Thread, Dispatch: hint.Dispatch, Epoch: head.Epoch, Followed: hint.Followed}, delay, at)
+// afterWrite sends the wake-up that follows a write, and the second one, or one of them. Their
+// times are the head's. Their epoch is the one that the write made, so that a hint from before
+// the write can be recognized. A hint without a time is delivered at once.
+func (w wakes) afterWrite(ctx context.Context, key core.ThreadKey, head thread.Head, hint *thread.Hint, second int64, at env.Point) {
+	wait := func(until int64) time.Duration { return max(0, time.Duration(until-w.env.Millis())*time.Millisecond) }
+	body := core.WakeUp{Tenant: key.Tenant, Thread: key.Thread, Dispatch: head.Run.Dispatch, Epoch: head.Epoch}
+	if hint != nil {
+		body.Dispatch, body.Followed = hint.Dispatch, hint.Followed
+	}
+	switch waker, ok := w.waker.(SecondWaker); {
+	case hint == nil && second == 0:
+	case hint == nil:
+		w.trySend(ctx, body, wait(second), at)
+	case second == 0 || !ok:
+		w.trySend(ctx, body, wait(hint.At), at)
+	default:
+		done := w.env.Reach(at)
+		err := waker.WakeTwice(context.WithoutCancel(ctx), body, wait(hint.At), wait(second))
+		done()
+		w.logLost(ctx, body, err)
+	}
 }
 
 // Wake sends a hint after the delay, also when ctx has ended.
 func (s *Service) Wake(ctx context.Context, hint core.WakeUp, delay time.Duration) error {
 	return s.wakes.send(ctx, hint, delay, point.Continue)
+}
+
+// WakeLeft sends a hint if the work of a thread seems to be left alone, under a head that the
+// caller has just read, and reports whether it has. A caller that follows the thread asks at each
+// look: its client should not wait for the sweep. One hint for each version of the head is enough.
+func (s *Service) WakeLeft(ctx context.Context, key core.ThreadKey, head thread.Head) bool {
+	if !head.Left(s.env.Millis(), s.lease.Milliseconds()) {
+		return false
+	}
+	s.log.InfoContext(ctx, "followed thread is left alone, its workers are woken", "tenant", key.Tenant, "thread", key.Thread, "run", head.Run.ID)
+	s.wakes.trySend(ctx, core.WakeUp{Tenant: key.Tenant, Thread: key.Thread, Dispatch: head.Run.Dispatch, Epoch: head.Epoch}, 0, point.Continue)
+	return true
 }
 
 // WakeToCompact asks a worker for the summary that the thread's newest turn names. The

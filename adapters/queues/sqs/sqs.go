@@ -3,6 +3,7 @@ package sqs
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -55,6 +56,13 @@ func (q *Queue) Wake(ctx context.Context, w core.WakeUp, delay time.Duration) er
 	return nil
 }
 
+// WakeTwice sends a hint that becomes visible after delay, and once more after second, in one
+// request. Both are rounded and limited as in [Queue.Wake]. After an error one of them may have
+// been sent, or both.
+func (q *Queue) WakeTwice(ctx context.Context, w core.WakeUp, delay, second time.Duration) error {
+	return q.sendBatch(ctx, []core.WakeUp{w, w}, []time.Duration{delay, second})
+}
+
 // request is what a meter counts a request as.
 const request = 100
 
@@ -63,6 +71,12 @@ const request = 100
 // code of the first, and has a method Failed() int that returns their number. An invalid
 // hint is reported in the same way, without being sent.
 func (q *Queue) WakeBatch(ctx context.Context, ws []core.WakeUp, delay time.Duration) error {
+	return q.sendBatch(ctx, ws, slices.Repeat([]time.Duration{delay}, len(ws)))
+}
+
+// sendBatch sends each hint with its delay. A request is charged to a meter if all of its hints
+// are of the meter's thread.
+func (q *Queue) sendBatch(ctx context.Context, ws []core.WakeUp, delays []time.Duration) error {
 	var failed []failure
 	entries := make([]types.SendMessageBatchRequestEntry, 0, len(ws))
 	for i, w := range ws {
@@ -74,7 +88,7 @@ func (q *Queue) WakeBatch(ctx context.Context, ws []core.WakeUp, delay time.Dura
 		entries = append(entries, types.SendMessageBatchRequestEntry{
 			Id:             aws.String(strconv.Itoa(i)),
 			MessageBody:    aws.String(body),
-			DelaySeconds:   delaySeconds(delay),
+			DelaySeconds:   delaySeconds(delays[i]),
 			MessageGroupId: aws.String(w.Tenant),
 		})
 	}
@@ -82,6 +96,9 @@ func (q *Queue) WakeBatch(ctx context.Context, ws []core.WakeUp, delay time.Dura
 		out, err := q.client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: q.url, Entries: batch})
 		if err != nil {
 			return nil, outcome("send wake-ups", err)
+		}
+		if m := store.MeterOf(ctx); m.Of(ws[0].Key()) {
+			m.Add(core.Spent{Queue: request})
 		}
 		return out.Failed, nil
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
 )
 
 // service is an SQS whose responses the test decides.
@@ -333,5 +334,24 @@ func TestReceiveWaitsLongerThanTheTimeout(t *testing.T) {
 	}
 	if got := client.Options().HTTPClient.(*http.Client).Timeout; got != 3*time.Second {
 		t.Errorf("timeout of the client became %s, want 3 s", got)
+	}
+}
+
+func TestWakeTwiceIsOneRequest(t *testing.T) {
+	hint := core.WakeUp{Tenant: "acme", Thread: "t1", Epoch: 3}
+	q, s := queue(t, batches(nil))
+	meter := &store.Meter{Key: hint.Key()}
+	if err := q.WakeTwice(meter.In(context.Background()), hint, 0, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	const entry = `"MessageBody":"{\"tenant\":\"acme\",\"thread\":\"t1\",\"dispatch\":\"\",\"epoch\":3}","MessageGroupId":"acme"}`
+	if len(s.requests) != 1 || !strings.Contains(s.requests[0], `{"Id":"0",`+entry) || !strings.Contains(s.requests[0], `{"DelaySeconds":60,"Id":"1",`+entry) {
+		t.Errorf("requests %s", s.requests)
+	}
+	if got, want := meter.Drain(), (core.Spent{Queue: 100}); got != want {
+		t.Errorf("charged %+v, want %+v", got, want)
+	}
+	if err := q.WakeTwice(context.Background(), core.WakeUp{Tenant: "a#b", Thread: "t"}, 0, 0); core.CodeOf(err) != core.CodeInvalid {
+		t.Errorf("error %v, want code %q", err, core.CodeInvalid)
 	}
 }

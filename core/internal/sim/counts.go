@@ -101,8 +101,8 @@ func (au *auditor) checkCounts() {
 			if au.doomed(in.name) { // who comes while the run waits for its model gives a hint, too
 				most += e.inferences - 1
 			}
-			if in.inline { // one hint for its safety, if it was not queued
-				inline += e.inferences - 1
+			if in.inline { // it has none, if it was not queued
+				inline += e.inferences
 			}
 		}
 	}

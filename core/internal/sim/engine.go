@@ -21,7 +21,7 @@ func newEngine(h *host) (engine, error) {
 		records.Extra = extra
 	}
 	config := runtime.Options{
-		Env: h.env(), Store: backend{h}, Waker: waker{h}, Registry: h.agents(), Records: records,
+		Env: h.env(), Store: backend{h}, Waker: h.waker(), Registry: h.agents(), Records: records,
 		Worker: h.name, Lease: lease, Poll: h.world.poll(), Logger: h.logger(), Snapshot: 2,
 		Limits: h.world.admissions.limits, Prices: h.world.provider.prices.Cost,
 	}

@@ -13,11 +13,17 @@ import (
 const unswept = 15 * time.Minute
 
 // owe notes that the process has written a head with work: such a writer sends a hint,
-// even if another is still on its way.
+// even if another is still on its way, or claims the work itself.
 func (h *host) owe(key core.ThreadKey, a, b *thread.Head) {
 	same := a.Exists() && a.Claim.Fence == b.Claim.Fence && a.Run.ID == b.Run.ID && a.Run.Status == b.Run.Status &&
 		len(a.Inbox) >= len(b.Inbox) && slices.EqualFunc(a.Unopened(), b.Unopened(), func(x, y thread.Dispatch) bool { return x.ID == y.ID })
 	h.tended(key)
+	if b.Claim.Fence != a.Claim.Fence && b.Claim.Worker == h.name {
+		delete(h.owes, key)
+		if b.SecondAt == 0 {
+			h.world.partition(key).state.seconds.inline = h.world.now
+		}
+	}
 	if b.Claim.Fence == 0 && !same && (b.Ready() || !b.Open() && len(b.Unopened()) > 0) {
 		h.owes[key] = b.Version
 	}

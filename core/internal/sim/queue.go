@@ -28,18 +28,51 @@ const (
 // waker is a process's way to the queue.
 type waker struct{ host *host }
 
-var _ mailbox.Waker = waker{}
+var _ mailbox.SecondWaker = sharedWaker{}
 
 // Wake implements [mailbox.Waker].
 func (q waker) Wake(ctx context.Context, hint core.WakeUp, delay time.Duration) error {
 	h := q.host
 	h.tended(hint.Key())
-	return h.ask(ctx, request{site: SiteHint, name: hint.Thread, do: func() { h.world.queue.enqueue(h, hint, delay) }})
+	return h.ask(ctx, request{site: SiteHint, name: hint.Thread, do: func() {
+		if h.world.isSecond(delay) {
+			h.world.queue.second(h, hint, delay)
+			return
+		}
+		h.world.queue.enqueue(h, hint, delay)
+	}})
+}
+
+// sharedWaker is the way to a queue that many processes have.
+type sharedWaker struct{ waker }
+
+// WakeTwice implements [mailbox.SecondWaker].
+func (q sharedWaker) WakeTwice(ctx context.Context, hint core.WakeUp, delay, second time.Duration) error {
+	h := q.host
+	h.tended(hint.Key())
+	return h.ask(ctx, request{site: SiteHint, name: hint.Thread, do: func() {
+		h.world.queue.enqueue(h, hint, delay)
+		h.world.queue.second(h, hint, second)
+	}})
+}
+
+// waker is the process's way to the queue.
+func (h *host) waker() mailbox.Waker {
+	if h.world.config.Processes.Local { // its own queue and its own sweep
+		return waker{h}
+	}
+	return sharedWaker{waker{h}}
 }
 
 // enqueue takes a hint; the queue may double, delay or lose it.
 func (q *queue) enqueue(h *host, hint core.WakeUp, delay time.Duration) {
 	delete(h.owes, hint.Key())
+	q.w.Stats.Steps.Hints++
+	q.take(h, hint, delay)
+}
+
+// take carries a hint.
+func (q *queue) take(h *host, hint core.WakeUp, delay time.Duration) {
 	if delay > maxDelay {
 		q.w.violate("a hint with a delay of %s: the queue allows at most %s", delay, maxDelay)
 	}
@@ -79,7 +112,6 @@ func (q *queue) doubled() float64 {
 // carry brings a hint to a worker after the delay.
 func (q *queue) carry(from *host, hint core.WakeUp, delay time.Duration) {
 	th := q.w.partition(hint.Key()).state
-	q.w.Stats.Steps.Hints++
 	if hint.Kind == core.WakeCompact {
 		q.w.summaries++
 	}

@@ -26,7 +26,8 @@ type Stats struct {
 
 // Steps counts what processes did.
 type Steps struct {
-	Commits, Inferences, Executions, Effects, Hints int
+	Commits, Inferences, Executions, Effects, Hints int // hints: without second ones
+	Seconds                                         int // second hints
 	Takeovers, Refences, Reclaims, DeadLetters      int
 	SchemaRefused                                   int // claims reserved for newer programs
 	Adopted                                         int // results of an earlier claim

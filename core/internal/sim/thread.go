@@ -26,6 +26,7 @@ type threadState struct {
 	returning   int // of the hints, those that an invocation did not acknowledge
 	handed      int // hints so far
 	hints, held int // under way, and with an invocation
+	seconds     seconds
 
 	logged logged
 	inputs inputs

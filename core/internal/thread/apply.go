@@ -19,8 +19,11 @@ type Transition struct {
 	Announce bool
 	// Meter means that the usage of runs is recorded: the head has the open run's
 	// [Stretch].
-	Meter  bool
-	Spent  core.Spent // with Meter: on the open run since the writer's last write
+	Meter bool
+	Spent core.Spent // with Meter: on the open run since the writer's last write
+	// Second is the lease of workers' claims, in milliseconds, where the queue is sent second
+	// hints; 0: it is sent none.
+	Second int64
 	Change Change
 }
 
@@ -92,6 +95,9 @@ type Result struct {
 	Opened core.ID
 	// Hint is to be sent after the head is written; nil: none.
 	Hint *Hint
+	// Second is when a second hint comes that is to be sent after the head is written, unix
+	// milliseconds; 0: none is. It goes with Hint, if there is one.
+	Second int64
 	// Claimed: the transition took the claim; its fence is the new head's.
 	Claimed bool
 	// Outcome of a CommitStep or CommitClose.
@@ -166,6 +172,7 @@ func Apply(h Head, t Transition) (Head, Result, error) {
 	n.Run.noteWaits(n.Tickets.asks(), t.Now)
 	n.noteTimes(t.Now)
 	n.DueAt = n.due(h.DueAt, t)
+	result.Second = n.second(t, result)
 	if n.bound() > MaxSize {
 		if size := n.Size(); size > MaxSize {
 			return h, Result{}, fmt.Errorf("%d bytes, at most %d are allowed: %w", size, MaxSize, ErrTooLarge)

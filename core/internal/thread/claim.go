@@ -44,6 +44,7 @@ type TakeClaim struct {
 	Worker string
 	Lease  int64 // milliseconds from now
 	Alone  bool  // the process does nothing else at the same time
+	Inline bool  // a request streams the run: see EnqueueAndClaim
 }
 
 func (c TakeClaim) apply(h *Head, t Transition) (Result, error) {
@@ -87,6 +88,9 @@ func (c TakeClaim) apply(h *Head, t Transition) (Result, error) {
 	due = max(due, h.noteTaken(t.Now))
 	if err := h.hold(c.Worker, c.Lease, t); err != nil {
 		return Result{}, err
+	}
+	if c.Inline {
+		h.SecondAt = 0
 	}
 	if h.Run.Cursor != CursorTools && h.Run.Status != Closing { // a round that is taken on has its step's start behind it
 		h.Claim.Queued = max(t.Now-due, 0)

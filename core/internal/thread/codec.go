@@ -43,6 +43,7 @@ func (h *Head) AppendBinary(b []byte) []byte {
 	w.uint(h.Closing)
 	w.time(h.ClosingAt)
 	w.time(h.DueAt)
+	w.time(h.SecondAt)
 	if open {
 		w.run(&h.Run)
 	}

@@ -39,7 +39,7 @@ func (r *reader) head() (h Head) {
 	}
 	h.Closing = r.uint()
 	h.ClosingAt = r.time()
-	h.DueAt = r.time()
+	h.DueAt, h.SecondAt = r.time(), r.time()
 	if open {
 		h.Run = r.run()
 	}

@@ -8,10 +8,6 @@ import (
 // DefaultPriority is a dispatch's priority if none is given; 0 is first, 255 last.
 const DefaultPriority = 128
 
-// watchdog is added to the lease for the hint of an inline run: no worker must take
-// the run from under its stream.
-const watchdog = 5_000
-
 // Enqueue adds a run to the thread's queue. The first one makes the thread. A run
 // that may not open yet when it is accepted is delayed: it is not part of the queue
 // and has a separate place, of [MaxDelayed], until it opens. Nothing waits for it
@@ -74,8 +70,8 @@ func (h *Head) has(id core.ID) bool { return h.Run.Dispatch == id || h.unread(id
 
 // EnqueueAndClaim enqueues and, if nothing else is open, queued or delayed and due,
 // claims in the same write: an inline run. Otherwise, or when the program does not
-// understand the thread's records, it only enqueues and Claimed is false. The
-// hint of a claimed run comes after its lease.
+// understand the thread's records, it only enqueues and Claimed is false. A claimed
+// run has no hint: see [Head.SecondAt].
 type EnqueueAndClaim struct {
 	Enqueue Enqueue
 	Worker  string
@@ -92,5 +88,6 @@ func (c EnqueueAndClaim) apply(h *Head, t Transition) (Result, error) {
 	if err := h.hold(c.Worker, c.Lease, t); err != nil {
 		return Result{}, err
 	}
-	return Result{Claimed: true, Hint: &Hint{Dispatch: c.Enqueue.Dispatch, At: h.Claim.Lease + watchdog}}, nil
+	h.SecondAt = 0 // one of the run before does not make this one a worker's
+	return Result{Claimed: true}, nil
 }

@@ -60,6 +60,7 @@ type Head struct {
 	Missed     uint16 // announcements that were dropped for want of place, since one last said how many
 	Recent     Recent // dedupe keys and decisions, oldest first
 	DueAt      int64  // when the sweep must look at the thread; 0: never
+	SecondAt   int64  // when the newest second hint comes; 0: none is on its way
 	Extensions []Extension
 }
 

@@ -282,7 +282,6 @@ var headMutants = []mutant{
 	hintMutant("a nack", "core/internal/thread/nack.go", "	return Result{Hint: h.wakeFollowed(t.Now, c.Followed)}, nil\n", "	return Result{}, nil\n"),
 	hintMutant("a claim that came too early", "core/internal/thread/claim.go", "return Result{Unchanged: !late, Hint: h.wake(t.Now)}", "return Result{Unchanged: !late}"),
 	hintMutant("an enqueue", "core/internal/thread/enqueue.go", "	h.raise(t)\n	return Result{Hint: h.wake(t.Now)}, nil\n", "	h.raise(t)\n	return Result{}, nil\n"),
-	hintMutant("an inline run", "core/internal/thread/enqueue.go", "return Result{Claimed: true, Hint: &Hint{Dispatch: c.Enqueue.Dispatch, At: h.Claim.Lease + watchdog}}, nil", "return Result{Claimed: true}, nil"),
 	hintMutant("a cancel of the open run", "core/internal/thread/control.go", "return Result{Before: h.beginClosing(ReasonCancelled, t), Hint: h.wake(t.Now)}, nil", "return Result{Before: h.beginClosing(ReasonCancelled, t)}, nil"),
 	hintMutant("a cancel of a queued run", "core/internal/thread/control.go", "return Result{Before: h.drop(list, i, core.DispatchCancelled, t), Hint: h.Outbox.hint(t.Now, h.wake(t.Now))}, nil", "return Result{Before: h.drop(list, i, core.DispatchCancelled, t)}, nil"),
 	hintMutant("an interrupt", "core/internal/thread/control.go", "	return Result{Before: before, Hint: h.wake(t.Now)}, nil\n}\n\n// drop", "	return Result{Before: before}, nil\n}\n\n// drop"),
