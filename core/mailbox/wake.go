@@ -26,9 +26,10 @@ type BatchWaker interface {
 	WakeBatch(ctx context.Context, hints []core.WakeUp, delay time.Duration) error
 }
 
-// SecondWaker is a Waker whose workers may die with a hint that the queue then keeps hidden, and
-// whose sweep is minutes away. A claim of a worker has a second hint for that case, which comes
-// after the lease; a Waker that is none is sent no second hints.
+// SecondWaker is a Waker for a queue that keeps the hint of a process that dies hidden for
+// minutes, such as SQS. While a worker has a claim, a second hint is on its way, which comes
+// within two leases: a run whose worker died is taken over then. Other Wakers are sent no second
+// hints; the sweep finds such runs, and must be frequent.
 type SecondWaker interface {
 	Waker
 	// WakeTwice is Wake with the delay, and again with the longer one, in one request if the
@@ -109,14 +110,14 @@ func (s *Service) Wake(ctx context.Context, hint core.WakeUp, delay time.Duratio
 	return s.wakes.send(ctx, hint, delay, point.Continue)
 }
 
-// WakeLeft sends a hint if the work of a thread seems to be left alone, under a head that the
+// WakeLeft sends a hint if the work of a thread seems to be abandoned, under a head that the
 // caller has just read, and reports whether it has. A caller that follows the thread asks at each
 // look: its client should not wait for the sweep. One hint for each version of the head is enough.
 func (s *Service) WakeLeft(ctx context.Context, key core.ThreadKey, head thread.Head) bool {
 	if !head.Left(s.env.Millis(), s.lease.Milliseconds()) {
 		return false
 	}
-	s.log.InfoContext(ctx, "followed thread is left alone, its workers are woken", "tenant", key.Tenant, "thread", key.Thread, "run", head.Run.ID)
+	s.log.InfoContext(ctx, "work of a followed thread is abandoned, a worker is woken", "tenant", key.Tenant, "thread", key.Thread, "run", head.Run.ID)
 	s.wakes.trySend(ctx, core.WakeUp{Tenant: key.Tenant, Thread: key.Thread, Dispatch: head.Run.Dispatch, Epoch: head.Epoch}, 0, point.Continue)
 	return true
 }

@@ -41,11 +41,11 @@ func (h *Head) second(t Transition, r Result) (at int64) {
 	return h.SecondAt
 }
 
-// leftFor is how long work must lie before it is taken for left alone, in milliseconds, in
+// leftFor is how long work must lie before it is taken for abandoned, in milliseconds, in
 // addition to a lease.
 const leftFor = 5_000
 
-// Left reports whether the thread's work seems to be left alone: its claim was not renewed, or
+// Left reports whether the thread's work seems to be abandoned: its claim was not renewed, or
 // what could be claimed was not for a lease. Its hint may be lost, or late.
 func (h *Head) Left(now, lease int64) bool {
 	hint := h.wake(now)
