@@ -167,6 +167,9 @@ func (e *Engine) Listens(phase core.Phase) bool {
 	return len(e.hooks[phase]) > 0 || e.actionPhases[phase]
 }
 
+// Gates reports whether a plugin has a gate.
+func (e *Engine) Gates() bool { return len(e.gates) > 0 }
+
 // Gate asks every gate about m.Call, one after the other in registration order,
 // each on the snapshot that the commands of those before it make. The first is the
 // engine's own, which asks m.Approval of a person, if there is one. The highest

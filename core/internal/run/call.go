@@ -53,6 +53,7 @@ const (
 type call struct {
 	stage  stage
 	told   bool        // its result was announced, by this claim or an earlier one
+	early  *early      // what its gates said before the commit of the turn, unless its tool has started by then; nil: they were not asked
 	task   *task       // from when its gates have let it through; nil before, and of an earlier claim's
 	ticket *ticket     // its question, while it is asking
 	held   *conclusion // its outcome when it was held
@@ -100,6 +101,12 @@ type task struct {
 	answers   []core.Resume  // what decisions said of how long they hold
 	takes     bool           // it runs the actions that waited for BeforeToolExecute
 	taken     uint64         // those with ids up to this one are a sibling's
+}
+
+// early is what the gates of a call said before its turn was committed.
+type early struct {
+	admission admission
+	err       error
 }
 
 // ticket is the question of a call that is to wait. Its record is stored with the

@@ -249,7 +249,7 @@
 //     step's goroutine, waits for that, emits the reports, stores the results and
 //     commits. Each tool runs in a separate goroutine, the only one that can
 //     outlive the step: a tool that still runs two seconds after its context has
-//     ended is abandoned, and has nothing of the step by then (see runTool);
+//     ended is abandoned, and has nothing of the step by then (see finishTool);
 //   - hooks of a phase, and BeforeToolExecute of the calls of a round that are
 //     about to start, on immutable snapshots and messages; and reads of a cold step
 //     that do not need each other, each into a separate field. The step waits for
@@ -328,7 +328,7 @@
 //
 // What happens when a tool panics? toolrun.Execute in
 // core/internal/toolrun/execute.go makes an error result of it, whose text does not
-// quote the panic. It runs in a separate goroutine (runTool in execute.go);
+// quote the panic. It runs in a separate goroutine (startTool in execute.go);
 // toolReturned in running.go logs the stack, and line.conclude in conclude.go keeps
 // the result like any other.
 //

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/point"
 	"github.com/reveille-run/reveille/core/internal/toolcall"
 	"github.com/reveille-run/reveille/core/internal/toolrun"
 	"github.com/reveille-run/reveille/core/tool"
@@ -20,18 +21,58 @@ const abandonAfter = 2 * time.Second
 var errExited = errors.New("the tool ended its goroutine")
 
 // attempt is one run of a tool. The waiting goroutine may have to abandon it, and
-// reads result and err after done is closed, or never.
+// reads result, took and err when it has returned, or never.
 type attempt struct {
 	parts    *parts
+	tool     tool.Tool
+	call     tool.Call
+	within   context.Context    // of the tool; nil: it was not started
+	cancel   context.CancelFunc // of its own timeout; nil: it has none
+	began    time.Time
+	passed   func()        // what env.Env.Reach returned
 	done     chan struct{} // nil: news tells that the tool has returned, see awaitTool
 	returned bool          // guarded by news.mu
 	result   tool.Result
+	took     time.Duration // by the tool
 	err      error
 }
 
-// runTool runs the tool of call i and waits for it: until it returns, or, when its
-// context ends, for abandonAfter more. A result that it returns by then counts,
-// however late.
+// startTool starts the tool of an attempt, in a goroutine. finishTool must follow.
+func (h *holder) startTool(ctx context.Context, a *attempt) {
+	a.passed = h.env.Reach(point.Tool)
+	a.within, a.began, a.err = ctx, h.env.Now(), errExited
+	if timeout := a.tool.Spec().Timeout; timeout > 0 {
+		a.within, a.cancel = h.env.WithTimeout(ctx, timeout)
+	}
+	kept := a.parts
+	if !kept.show.alone {
+		a.done = make(chan struct{})
+	}
+	a.call.Parts = kept
+	if h.s.children != nil {
+		a.call.Children = kept
+	}
+	if kept.show.on {
+		a.call.Live = &kept.show.out
+	}
+	h.env.Start(func() {
+		defer h.shared.news.returned(a)
+		defer func() {
+			a.took = h.env.Now().Sub(a.began)
+			// The second one to end the parts knows that the other was first:
+			// either the tool was abandoned, or awaitLate came too late.
+			if !a.parts.end() { // the tool was abandoned
+				h.s.abandoned.Add(-1)
+			}
+		}()
+		growStack(0)
+		a.result, a.err = toolrun.Execute(a.within, a.tool, a.call)
+	})
+}
+
+// finishTool waits for the tool of an attempt: until it returns, or, when its context
+// ends, for abandonAfter more. A result that it returns by then counts, however late.
+// ctx is the one that the attempt was started with.
 //
 // A tool whose own timeout is over gets an error result, of status unknown if it
 // was abandoned. If the step's context ended, and the tool gave up or was
@@ -42,51 +83,27 @@ type attempt struct {
 // Here alone core does not always wait for what it started. An abandoned tool
 // reaches nothing of the step: it has the call by value, a context that is over,
 // and parts that refuse it.
-func (h *holder) runTool(ctx context.Context, t tool.Tool, call tool.Call, kept *parts) (tool.Result, error) {
-	timeout := t.Spec().Timeout
-	within, cancel := ctx, context.CancelFunc(func() {})
-	if timeout > 0 {
-		within, cancel = h.env.WithTimeout(ctx, timeout)
+func (h *holder) finishTool(ctx context.Context, a *attempt) (result tool.Result, took time.Duration, err error) {
+	if a.cancel != nil {
+		defer a.cancel()
 	}
-	defer cancel()
-	defer h.noteDropped(ctx, kept)
-	a := &kept.attempt
-	a.parts, a.err = kept, errExited
-	if !kept.show.alone {
-		a.done = make(chan struct{})
-	}
-	call.Parts = kept
-	if h.s.children != nil {
-		call.Children = kept
-	}
-	if kept.show.on {
-		call.Live = &kept.show.out
-	}
-	h.env.Start(func() {
-		defer h.shared.news.returned(a)
-		defer func() {
-			// The second one to end the parts knows that the other was first:
-			// either the tool was abandoned, or awaitLate came too late.
-			if !a.parts.end() { // the tool was abandoned
-				h.s.abandoned.Add(-1)
-			}
-		}()
-		growStack(0)
-		a.result, a.err = toolrun.Execute(within, t, call)
-	})
+	defer h.noteDropped(ctx, a.parts)
+	call := &a.call
 	// Whether it returned or its time is over, and which of the two limits that was:
 	// the tool's own ends the call, the step's leaves it to another delivery.
-	waited := h.awaitTool(within, a)
+	waited := h.awaitTool(a.within, a)
 	timedOut := ctx.Err() == nil
 	if waited == nil || h.awaitLate(ctx, a) {
-		return a.outcome(call, timedOut, timeout)
+		result, err = a.outcome(timedOut)
+		return result, a.took, err
 	}
+	took = h.env.Now().Sub(a.began)
 	h.warn(ctx, "abandoned tool still running", "call", call.ID, "tool", call.Name, "after", abandonAfter)
 	if timedOut {
-		text := fmt.Sprintf("timed out after %s; whether it acted is not known", timeout)
-		return failedCall(call, core.ResultUnknown, text, nil), nil
+		text := fmt.Sprintf("timed out after %s; whether it acted is not known", a.tool.Spec().Timeout)
+		return failedCall(call, core.ResultUnknown, text, nil), took, nil
 	}
-	return tool.Result{}, fmt.Errorf("tool %s was abandoned: %w", call.Name, context.Cause(ctx))
+	return tool.Result{}, took, fmt.Errorf("tool %s was abandoned: %w", call.Name, context.Cause(ctx))
 }
 
 // growStack immediately gives a new goroutine the stack that a tool usually needs.
@@ -148,7 +165,7 @@ func (h *holder) noteDropped(ctx context.Context, kept *parts) {
 
 // outcome is the result of a tool that has returned. timedOut means that a tool
 // which gave up did so because its own timeout was over.
-func (a *attempt) outcome(call tool.Call, timedOut bool, timeout time.Duration) (tool.Result, error) {
+func (a *attempt) outcome(timedOut bool) (tool.Result, error) {
 	failure := a.parts.failed()
 	switch {
 	case failure != nil && errors.Is(a.result.Err, failure):
@@ -156,15 +173,15 @@ func (a *attempt) outcome(call tool.Call, timedOut bool, timeout time.Duration) 
 	case a.err == nil, toolcall.IsFatal(a.err):
 		return a.result, a.err
 	case errors.Is(a.err, errExited):
-		return failedCall(call, core.ResultError, "execution failed: "+errExited.Error(), a.err), nil
+		return failedCall(&a.call, core.ResultError, "execution failed: "+errExited.Error(), a.err), nil
 	case timedOut:
-		return failedCall(call, core.ResultError, fmt.Sprintf("execution timed out after %s", timeout), a.err), nil
+		return failedCall(&a.call, core.ResultError, fmt.Sprintf("execution timed out after %s", a.tool.Spec().Timeout), a.err), nil
 	}
 	return tool.Result{}, a.err
 }
 
 // failedCall is the result of a call whose tool returned none; err is for the log.
-func failedCall(call tool.Call, status core.ResultStatus, message string, err error) tool.Result {
+func failedCall(call *tool.Call, status core.ResultStatus, message string, err error) tool.Result {
 	result := tool.Failed(message)
 	result.CallID, result.Name, result.Status, result.Err = call.ID, call.Name, status, err
 	return result

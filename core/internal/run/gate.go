@@ -41,8 +41,7 @@ type admission struct {
 // before the merge, and need not be safe for concurrent use.
 func (g *gates) admit(ctx context.Context, i int) (a admission, err error) {
 	r := g.round
-	call := r.turn.ToolCalls[i]
-	t := &task{index: i, at: r.timeOf(InstantAsked, i, 0), call: call, snapshot: r.draft.snapshot, began: r.draft.snapshot.Revision()}
+	t := r.task(i)
 	switch r.holder.head.Run.Calls[i] {
 	case thread.CallRunning:
 		// An earlier claim has marked it: this one looks only at calls without a

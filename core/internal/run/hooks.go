@@ -47,6 +47,11 @@ type view struct {
 // listens reports whether a plugin has a hook of a phase.
 func (h *hooks) listens(phase core.Phase) bool { return h.engine != nil && h.engine.Listens(phase) }
 
+// gated reports whether a plugin sees calls before their tools run.
+func (h *hooks) gated() bool {
+	return h.engine != nil && (h.engine.Gates() || h.engine.Listens(core.PhaseBeforeToolExecute))
+}
+
 // fill says in a moment what every hook may read.
 func (h *hooks) fill(m *engine.Moment, phase core.Phase, v *view) {
 	m.Thread, m.User, m.Run, m.Request, m.Profiles = h.thread, h.user, h.run, h.request, h.profiles

@@ -26,6 +26,12 @@ type merger struct {
 	waited uint64                        // fence of the claim with which the round waited last; 0: it did not
 }
 
+// begin starts from the committed conversation, whose last message is the turn.
+func (m *merger) begin() {
+	m.before = m.round.draft.messages
+	m.turn = m.before.Len() - 1
+}
+
 // earlier is the conversation before the turn, which is in it.
 func (m *merger) earlier() []core.Message { return m.before.First(m.turn).Slice() }
 

@@ -22,9 +22,45 @@ type news struct {
 	shown   []shown    // by tools, in the order in which they did it
 	silent  bool       // no client takes the reports of tools
 	done    []finished
+	turn    turnState
+	settled chan struct{} // closed when the turn is no longer pending; made for those who wait for that
 	head    *thread.Head
 	unseen  bool          // head has not been looked at
 	changed chan struct{} // closed with the next news; made by a drain that found none
+}
+
+// turnState is what became of the commit of the round's turn.
+type turnState uint8
+
+const (
+	turnCommitted turnState = iota // also where no call runs beside it
+	turnPending                    // calls run beside it
+	turnRefused                    // what they found does not count
+)
+
+// setTurn notes what became of the commit of the turn. Reports of calls whose turn was
+// refused are lost.
+func (n *news) setTurn(s turnState) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.turn = s; s == turnRefused {
+		n.silent, n.shown = true, nil
+	}
+	if n.settled != nil {
+		close(n.settled)
+		n.settled = nil
+	}
+}
+
+// turnNow returns what became of the turn, and, while it is pending, what is closed when
+// that is known.
+func (n *news) turnNow() (turnState, <-chan struct{}) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.turn == turnPending && n.settled == nil {
+		n.settled = make(chan struct{})
+	}
+	return n.turn, n.settled
 }
 
 // finished is the outcome of a call's tool.
@@ -32,7 +68,7 @@ type finished struct {
 	call   int // its index
 	result tool.Result
 	took   time.Duration // by the tool
-	err    error         // there is no result: see runTool
+	err    error         // there is no result: see finishTool
 }
 
 // ended hands over the outcome of a tool. It is called in the tool's goroutine, and

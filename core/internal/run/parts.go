@@ -65,9 +65,10 @@ func (s *parts) Part(ctx context.Context, name string) (json.RawMessage, bool, e
 }
 
 // Keep is for tool.Call.Parts. The part has acted, so its result is worth more
-// than the time that is left: it is stored although ctx may be over.
+// than the time that is left: it is stored although ctx may be over. Beside the
+// commit of its turn the call waits for that.
 func (s *parts) Keep(ctx context.Context, name string, value json.RawMessage) (json.RawMessage, error) {
-	if s.over.Load() {
+	if !s.committed(ctx) || s.over.Load() {
 		return nil, errOver
 	}
 	free, cancel := s.step.detached(ctx)
@@ -80,9 +81,10 @@ func (s *parts) Keep(ctx context.Context, name string, value json.RawMessage) (j
 }
 
 // StartChild implements tool.Call.Children. A call that was abandoned starts
-// nothing: no call would wait for the child.
+// nothing: no call would wait for the child. Beside the commit of its turn the call
+// waits for that.
 func (s *parts) StartChild(ctx context.Context, call tool.Call, child tool.Child) (core.ID, error) {
-	if s.over.Load() {
+	if !s.committed(ctx) || s.over.Load() {
 		return core.ID{}, errOver
 	}
 	run, err := s.step.s.children.StartChild(ctx, call, child)
@@ -94,6 +96,17 @@ func (s *parts) StartChild(ctx context.Context, call tool.Call, child tool.Child
 		err = s.noted(ctx, err)
 	}
 	return run, err
+}
+
+// committed reports whether the call's turn is committed. It waits until that is known,
+// also when the tool's time is over: the commit has a time limit.
+func (s *parts) committed(ctx context.Context) bool {
+	turn, settled := s.step.shared.news.turnNow()
+	if turn == turnPending {
+		_ = s.step.env.Wait(context.WithoutCancel(ctx), settled)
+		turn, _ = s.step.shared.news.turnNow()
+	}
+	return turn == turnCommitted
 }
 
 // create stores a part, or returns the one that was stored before.

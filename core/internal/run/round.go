@@ -99,6 +99,11 @@ func (r *round) timeOf(kind InstantKind, i, decided int) int64 {
 	return r.holder.s.choices.Time(Instant{Kind: kind, Run: r.holder.id, Step: r.holder.events.Step(), Call: i, Decided: decided, Round: r.began})
 }
 
+// task is call i at the start of its way to its tool.
+func (r *round) task(i int) *task {
+	return &task{index: i, at: r.timeOf(InstantAsked, i, 0), call: r.turn.ToolCalls[i], snapshot: r.draft.snapshot, began: r.draft.snapshot.Revision()}
+}
+
 // key is the call's idempotency key: run, sequence of the turn, index. Provider
 // call ids can be missing or repeat within a thread; a sequence permanently holds
 // one turn, and all claims run the same calls.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/internal/point"
 	"github.com/reveille-run/reveille/core/internal/stateerror"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/toolcall"
@@ -20,42 +19,54 @@ import (
 // on its result is worth more than the time that is left.
 
 // start runs a call's tool: concurrently with the scheduler, which serves the
-// siblings, or, in a sequential round, until it has ended. Heads that the watch has
-// read by then are heard before anything is stored, so that the write does not meet
-// a newer head.
+// siblings, or, in a sequential round, until it has ended.
 func (s *scheduler) start(ctx context.Context, t *task) {
-	s.round.calls[t.index].stage = running
-	call := s.gates.toolCall(t)
-	// Made before the tool starts: its goroutine reads nothing of the round.
-	kept := &parts{step: s.round.holder, turn: s.round.first - 1, call: uint8(t.index)}
-	if s.round.holder.events.Listened() {
-		kept.listen(call.ID, call.Name, s.group == nil)
-	}
+	a := s.attempt(t)
 	if s.group == nil {
-		done := s.call(ctx, t, call, kept)
-		s.round.holder.emitShown(s.round.holder.shared.news.newlyShown()) // the last of a tool that was abandoned
-		s.round.holder.hearHead()
-		s.failed(t.index, s.toolEnded(ctx, done))
+		s.finish(ctx, a)
 		return
 	}
 	s.running++
 	s.group.Go(func(ctx context.Context) error {
-		s.round.holder.shared.news.ended(s.call(ctx, t, call, kept))
+		s.round.holder.shared.news.ended(s.round.holder.call(ctx, a))
 		return nil // an error would cancel the siblings
 	})
 }
 
-// call returns the outcome of a call's tool. It reads only parts of the step that
-// do not change while the round runs, and stores nothing, so that results are in
-// the order in which the scheduler took them.
-func (s *scheduler) call(ctx context.Context, t *task, call tool.Call, kept *parts) (done finished) {
-	done.call = t.index
+// attempt is the run of a call's tool, which is about to start: its goroutine reads
+// nothing of the round.
+func (s *scheduler) attempt(t *task) *attempt {
+	s.round.calls[t.index].stage = running
+	kept := &parts{step: s.round.holder, turn: s.round.first - 1, call: uint8(t.index)}
+	kept.attempt.parts, kept.attempt.tool, kept.attempt.call = kept, t.tool, s.gates.toolCall(t)
+	if s.round.holder.events.Listened() {
+		kept.listen(t.call.ID, t.call.Name, s.group == nil)
+	}
+	return &kept.attempt
+}
+
+// finish takes the outcome of a tool of a sequential round when it has ended. Heads
+// that the watch has read by then are heard before anything is stored, so that the
+// write does not meet a newer head.
+func (s *scheduler) finish(ctx context.Context, a *attempt) {
+	done := s.round.holder.call(ctx, a)
+	s.round.holder.emitShown(s.round.holder.shared.news.newlyShown()) // the last of a tool that was abandoned
+	s.round.holder.hearHead()
+	s.failed(done.call, s.toolEnded(ctx, done))
+}
+
+// call returns the outcome of a call's tool, which it starts unless it has started
+// beside the commit of its turn. It reads only parts of the step that do not change
+// while the round runs, and stores nothing, so that results are in the order in
+// which the scheduler took them.
+func (h *holder) call(ctx context.Context, a *attempt) (done finished) {
+	done.call = a.call.Index
 	done.err = env.Protect(func() (err error) {
-		passed := s.round.holder.env.Reach(point.Tool)
-		began := s.round.holder.env.Now()
-		done.result, err = s.round.holder.runTool(ctx, t.tool, call, kept)
-		done.took = s.round.holder.env.Now().Sub(began)
-		passed()
+		if a.within == nil {
+			h.startTool(ctx, a)
+		}
+		done.result, done.took, err = h.finishTool(ctx, a)
+		a.passed()
 		return err
 	})
 	return done

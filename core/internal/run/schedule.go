@@ -38,6 +38,11 @@ type scheduler struct {
 	running int        // in the group
 	errs    []error    // by call, so that which one counts does not depend on who was first; nil: none
 	stop    error      // the claim is lost, or the run was ended
+
+	// Beside the commit of the turn, see beside.go.
+	pending bool               // tools run, and it is not known whether their turn is committed
+	first   *attempt           // of a sequential round: of call 0; nil: it has not started there
+	cancel  context.CancelFunc // of first
 }
 
 // run runs calls until each has its result or waits for a decision. It is called once.
@@ -86,7 +91,11 @@ func (s *scheduler) goesOn(ctx context.Context) bool {
 func (s *scheduler) sequential(ctx context.Context) {
 	for i := range s.round.calls {
 		c := &s.round.calls[i]
-		if c.stage != concluded && s.goesOn(ctx) {
+		switch {
+		case i == 0 && s.first != nil:
+			s.finish(ctx, s.first)
+			s.cancel()
+		case c.stage != concluded && s.goesOn(ctx):
 			s.failed(i, s.one(ctx, i))
 		}
 		// A result that came with the end of the time is stored, and merged by the
@@ -119,7 +128,7 @@ func (s *scheduler) one(ctx context.Context, i int) error {
 // is to wait for a decision, or its tool may run, which starts when the gates of its siblings
 // have been asked, too.
 func (s *scheduler) admit(ctx context.Context, i int) error {
-	a, err := s.gates.admit(ctx, i)
+	a, err := s.ask(ctx, i)
 	switch {
 	case err != nil:
 		return err
@@ -130,6 +139,15 @@ func (s *scheduler) admit(ctx context.Context, i int) error {
 	}
 	s.round.calls[i].stage, s.round.calls[i].task = admitted, a.task
 	return nil
+}
+
+// ask asks the gates about call i, unless they were asked before the commit of the turn.
+func (s *scheduler) ask(ctx context.Context, i int) (admission, error) {
+	if before := s.round.calls[i].early; before != nil {
+		s.round.calls[i].early = nil
+		return before.admission, before.err
+	}
+	return s.gates.admit(ctx, i)
 }
 
 // suspend makes a call wait for a decision. If it cannot, that failure is the
@@ -150,7 +168,9 @@ func (s *scheduler) suspend(ctx context.Context, t *task, asked core.TicketReque
 // When nothing starts and nothing runs, only decisions can help, and those are not
 // waited for in here: the step ends, and its claim with it.
 func (s *scheduler) parallel(ctx context.Context) {
-	s.group, _ = s.round.holder.env.Group(ctx)
+	if s.group == nil { // else its first calls run
+		s.group, _ = s.round.holder.env.Group(ctx)
+	}
 	defer func() {
 		// Nothing runs any more, unless the scheduler itself has panicked: then its
 		// tools must not continue while the panic is handled.

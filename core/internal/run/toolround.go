@@ -19,6 +19,7 @@ type toolRound struct {
 	tickets   tickets   // what calls wait for
 	line      line      // gives each call its one result
 	scheduler scheduler // runs what can be run
+	judged    bool      // the stop policies have judged the turn before its commit, and let the run go on
 }
 
 // newToolRound is the round of a committed turn, of which nothing is known yet. first is the
@@ -26,12 +27,19 @@ type toolRound struct {
 func newToolRound(h *holder, b *base, d *draft, turn core.Message, first uint64) *toolRound {
 	t := &toolRound{}
 	t.round = round{holder: h, base: b, draft: d, turn: turn, first: first, began: h.env.Millis(), calls: make(calls, len(turn.ToolCalls))}
-	t.merger = merger{round: &t.round, turn: d.messages.Len() - 1, before: d.messages}
+	t.merger.round = &t.round
 	t.gates = gates{&t.round}
 	t.tickets = tickets{&t.round}
 	t.line = line{round: &t.round, gates: &t.gates, merger: &t.merger}
 	t.scheduler = scheduler{round: &t.round, gates: &t.gates, tickets: &t.tickets, line: &t.line, merger: &t.merger}
 	return t
+}
+
+// begin makes the round that of a turn which this claim has just committed: no other
+// has reached its calls.
+func (t *toolRound) begin() {
+	t.merger.begin()
+	t.round.found = true
 }
 
 // openRound finds the committed turn, the state of the round, and the results that
@@ -45,6 +53,7 @@ func openRound(ctx context.Context, h *holder, b *base, d *draft) (*toolRound, e
 		return nil, fmt.Errorf("the turn before sequence %d does not have the calls of the head: %w", h.head.Run.Base, store.ErrCorrupt)
 	}
 	t := newToolRound(h, b, d, messages[len(messages)-1], h.head.Run.Base)
+	t.merger.begin()
 	// First the merged calls, then the stored results: a result that the round's
 	// record does not have is merged from the log.
 	if err := t.merger.recall(ctx); err != nil {

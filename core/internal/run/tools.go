@@ -10,9 +10,10 @@ import (
 )
 
 // commitTurn is commit A: the turn and the input before it become visible, and
-// the places of the results are reserved. It comes before any call is looked at:
-// from here on every claim runs the calls of this very turn, with the same keys,
-// and a reader who was shown the turn keeps it. The tool round follows.
+// the places of the results are reserved. It comes before any call can act: from
+// here on every claim runs the calls of this very turn, with the same keys, and a
+// reader who was shown the turn keeps it. Calls that only read may run beside it
+// (beside.go). The tool round follows.
 func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, error) {
 	calls := len(turn.ToolCalls)
 	if calls > thread.MaxCalls {
@@ -25,18 +26,23 @@ func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, 
 	if !m.base.recorded { // the input is read only before this write
 		w.run = m.base.record
 	}
+	t := m.startBeside(ctx, turn)
+	defer t.drop(ctx) // unless the turn is committed
 	if _, _, err := m.save(ctx, w); err != nil {
 		return Stepped{}, err
 	}
-	// A new round, with the places that the head has reserved for it.
 	m.holder.proves()
 	announceChanges(&m.holder.events, m.draft.entries)
 	m.committed(ctx)
-	m.tools = newToolRound(&m.holder, &m.base, &m.draft, *turn, m.holder.head.Run.Base)
-	m.tools.round.found = true // no claim reached its calls before
-	if !m.holder.claims() {    // the commit remains, and another worker runs its calls
+	if t == nil { // a new round, with the places that the head has reserved for it
+		t = newToolRound(&m.holder, &m.base, &m.draft, *turn, m.holder.head.Run.Base)
+	}
+	t.begin()
+	m.tools = t
+	if !m.holder.claims() { // the commit remains, and another worker runs its calls
 		return Stepped{}, thread.ErrFenced
 	}
+	t.scheduler.settle()
 	return m.runRound(ctx)
 }
 
@@ -61,7 +67,11 @@ func (m *machine) goOnWithRound(ctx context.Context) (Stepped, error) {
 func (m *machine) runRound(ctx context.Context) (Stepped, error) {
 	t := m.tools
 	t.round.chooseMode()
-	end, err := m.judge(t.round.turn, nil, t.merger.earlier(), answer{})
+	var end *core.Termination
+	var err error
+	if !t.judged {
+		end, err = m.judge(t.round.turn, nil, t.merger.earlier(), answer{})
+	}
 	if err != nil {
 		return Stepped{}, err
 	}
