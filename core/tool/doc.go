@@ -40,7 +40,8 @@
 // runs again with the same [Call.Key]. Use that key as the idempotency key of everything
 // that the tool calls.
 //
-// If a tool changes nothing outside of its run, set ReadOnly. If it cannot use the key, set
+// If a tool changes nothing outside of its run, set ReadOnly. It can then start while its
+// turn is still being stored, which makes the step shorter. If a tool cannot use the key, set
 // AtMostOnce: then the call does not run again, and the model reads that the outcome is
 // unknown. [Call.Once] stores the result of one part of a call, so that a repeated call
 // skips it. To test all of this, run package core/reveille/reveilletest over your agent.

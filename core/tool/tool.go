@@ -35,8 +35,15 @@ type Spec struct {
 	// outcome is unknown, and what it returns later is dropped.
 	Timeout time.Duration `json:"timeout,omitempty"`
 	// ReadOnly declares that the tool changes nothing outside of its run, so that running
-	// it again does no harm. Tests that look for tools which do their work twice skip it,
-	// and clients of an exposed tool receive it as a hint.
+	// it again does no harm. Such a tool can start while its turn is being stored: its time
+	// and that of the store run in parallel. Its gates run then, too. A turn that cannot be
+	// stored is dropped, and with it the call: the context ends, the model is called again,
+	// and another call may get the same [Call.Key]. The result of a dropped call, its parts,
+	// child runs and reports are never stored and never shown. In a sequential turn this is
+	// for the first call alone. A tool that is AtMostOnce or has an Approval does not start
+	// early.
+	// Tests that look for tools which do their work twice skip a ReadOnly tool, and clients
+	// of an exposed tool receive it as a hint.
 	ReadOnly bool `json:"read_only,omitempty"`
 	// AtMostOnce prevents a second execution: if a call's worker died between the tool's
 	// start and the moment when its result was stored, the model reads that the outcome is
@@ -99,7 +106,8 @@ type Call struct {
 
 // Key returns the call's idempotency key: the same when the call runs again, and no other
 // call's. Send it with every change outside, so that the change is made once however often
-// the call runs.
+// the call runs. The key of a [Spec].ReadOnly tool is not for caches: if its turn was
+// dropped, another call can have had the same key and other arguments.
 func (c Call) Key() string {
 	if c.KeyRead != nil {
 		c.KeyRead()

@@ -12,10 +12,13 @@
 // step, runs the phases before the inference, streams the inference, and then makes
 // at most two commits:
 //
-//   - Commit A makes the turn visible before any of its calls runs, and reserves
+//   - Commit A makes the turn visible before any of its calls can act, and reserves
 //     the sequences of their results. A turn without calls has none.
 //   - Commit B moves the head over the results and over the step record, which
 //     holds the changes of the hooks after the turn, and hands the run on.
+//
+// A tool that only reads runs while commit A is written (early.go). All that its
+// call leads to comes after the commit, and nothing of it remains if that is refused.
 //
 // Between the two lies the tool round. Each result is put at its reserved sequence
 // as soon as its tool returns, before any hook looks at it. Only the last result of
@@ -243,7 +246,8 @@
 //     another process waits for: it receives events under its own lock
 //     (live.Writer), and neither waits for the other;
 //   - the tools of a round. They receive a call by value. A sequential round waits
-//     for each of them; calls of any other round leave the outcome of their tools
+//     for each of them, of which the first may run while the step writes commit A;
+//     calls of any other round leave the outcome of their tools
 //     in news, and all leave there the reports that tools show while they run. Its
 //     mutex is the only lock between them and the step; the scheduler, which is the
 //     step's goroutine, waits for that, emits the reports, stores the results and
@@ -301,8 +305,8 @@
 //	policies  judge.go, answer.go: whether the run continues
 //	input     input.go, supersede.go: new input, and the log that it supersedes
 //	ends      end.go: the table of all ends; forms.go, runend.go, giveback.go
-//	way       guard.go: Step, and the treatment of an error; advance.go, infer.go, tools.go,
-//	          finish.go
+//	way       guard.go: Step, and the treatment of an error; advance.go, infer.go,
+//	          early.go, tools.go, finish.go
 //
 // What is a run's clock, and where is it read? choices.go, and the field at of
 // draft.

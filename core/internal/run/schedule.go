@@ -39,7 +39,7 @@ type scheduler struct {
 	errs    []error    // by call, so that which one counts does not depend on who was first; nil: none
 	stop    error      // the claim is lost, or the run was ended
 
-	// Beside the commit of the turn, see beside.go.
+	// Beside the commit of the turn, see early.go.
 	pending bool               // tools run, and it is not known whether their turn is committed
 	first   *attempt           // of a sequential round: of call 0; nil: it has not started there
 	cancel  context.CancelFunc // of first

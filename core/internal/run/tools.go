@@ -13,7 +13,7 @@ import (
 // the places of the results are reserved. It comes before any call can act: from
 // here on every claim runs the calls of this very turn, with the same keys, and a
 // reader who was shown the turn keeps it. Calls that only read may run beside it
-// (beside.go). The tool round follows.
+// (early.go). The tool round follows.
 func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, error) {
 	calls := len(turn.ToolCalls)
 	if calls > thread.MaxCalls {

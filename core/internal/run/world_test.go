@@ -80,12 +80,13 @@ func calls(pairs ...string) (deltas []model.Delta) {
 type toolFunc struct {
 	name       string
 	atMostOnce bool
+	readOnly   bool
 	approval   string
 	run        func(ctx context.Context, call tool.Call) (tool.Result, error)
 }
 
 func (f toolFunc) Spec() tool.Spec {
-	return tool.Spec{Name: f.name, AtMostOnce: f.atMostOnce, Approval: f.approval}
+	return tool.Spec{Name: f.name, AtMostOnce: f.atMostOnce, ReadOnly: f.readOnly, Approval: f.approval}
 }
 func (f toolFunc) Check(json.RawMessage) error { return nil }
 func (f toolFunc) Run(ctx context.Context, c tool.Call) (tool.Result, error) {

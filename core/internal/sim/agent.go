@@ -131,6 +131,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		defer h.calling(ctx, th)()
 		th.logged.checkShown(h, before, s)
 		th.runs.checkWithin(h, s)
+		th.calls.infers()
 		w.scripted.poison(h, th, s.name, 'm')
 		began := w.now
 		wait := max(w.config.Slow, w.random.between(500*time.Millisecond, 12*time.Second))
@@ -251,7 +252,20 @@ func (sc scripted) tools() []tool.Tool {
 		}
 		list = append(list, simTool{sc.w, spec})
 	}
-	return append(append(list, sc.childTools()...), sc.askingTools()...)
+	list = append(append(list, sc.childTools()...), sc.askingTools()...)
+	for i, t := range list {
+		t := t.(simTool)
+		t.spec.ReadOnly = sc.readOnly(t.spec.Name)
+		list[i] = t
+	}
+	return list
+}
+
+// readOnly reports whether a tool says that it only reads: in every second world of each
+// kind all do. What they do counts with their results, and is lost with a turn that is not
+// committed.
+func (sc scripted) readOnly(name string) bool {
+	return name == "echo" || sc.w.config.Seed/Kinds%2 == 1
 }
 
 // Spec implements tool.Tool.

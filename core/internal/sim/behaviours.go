@@ -25,6 +25,8 @@ const (
 	SpokenInMixedWait // or for people, too
 
 	// Tool rounds.
+	EarlyTool     // a tool ran before its turn was committed
+	DroppedCall   // the turn was lost, and the model called again
 	ThrottledPart // the put of a tool's part was throttled
 	CutOffTool    // a run was ended while a tool ran, or had run in a process that was gone
 
@@ -90,6 +92,7 @@ var behaviourNames = [behaviours]string{
 
 	ChildRefused: "a person's decision on a child's ticket", SpokenBesideChild: "input during a wait for children", SpokenInMixedWait: "input in a mixed wait",
 
+	EarlyTool: "a tool that runs before the commit of its turn", DroppedCall: "an early call that is dropped",
 	ThrottledPart: "a throttled part of a tool",
 	CutOffTool:    "a tool with an unknown outcome",
 

@@ -306,6 +306,7 @@ func (au *auditor) checkPut(p *partition, was *store.Record, r store.Record) {
 	}
 	if was == nil {
 		th.runs.checkProof(r)
+		th.logged.checkEarly(r)
 	}
 	if was == nil || bytes.Equal(was.Payload, r.Payload) {
 		return

@@ -140,6 +140,9 @@ func (ru *runs) checkGivenBack(a, b *thread.Head) {
 	if b.HolderCommitID == b.CommitID && b.Claim.Fence == 0 && b.Run.ID == a.Run.ID {
 		ru.checkUncounted(a, b)
 		for _, c := range ru.th.calls.completed {
+			if a.Run.Cursor != thread.CursorTools && c.seq > a.Seq {
+				continue // its turn was not committed
+			}
 			if c.run != a.Run.ID || c.host.name != a.Claim.Worker || c.at < ru.claimed || c.host.unstored >= c.at {
 				continue
 			}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -24,9 +25,51 @@ func (ca *calls) execute(h *host, key string, call tool.Call, spec tool.Spec) {
 	if most := 1 + ca.th.asks.resumed(call) + ca.th.asks.crowded[placed(call)]; spec.AtMostOnce && ca.starts[key] > most {
 		ca.th.fail("at-most-once call %s runs %d times, %d are allowed", key, ca.starts[key], most)
 	}
+	if ca.th.early(call) {
+		ca.th.w.did(EarlyTool)
+		ca.early = placed(call).turn
+		if spec.AtMostOnce || spec.Approval != "" || !spec.ReadOnly {
+			ca.th.fail("call %s of tool %s runs before its turn is committed", key, spec.Name)
+		}
+	}
 	ca.th.asks.checkAllowed(h, key, call, spec.Name)
 	if ca.th.runs.holds() && ca.th.logged.stored(call) {
 		ca.th.fail("call %s runs, although its result was stored before the claim", key)
+	}
+}
+
+// early reports whether the turn of a call is not committed yet.
+func (th *threadState) early(call tool.Call) bool {
+	return !th.p.head.Deleted && th.p.head.Seq < placed(call).turn
+}
+
+// infers notes that the model is called again: an early call whose turn is not in the log
+// was dropped with it.
+func (ca *calls) infers() {
+	if ca.early > ca.th.p.head.Seq {
+		ca.th.w.did(DroppedCall)
+	}
+	ca.early = 0
+}
+
+// checkEarly looks at a record that is new: what a call stores comes after its turn.
+func (lo *logged) checkEarly(r store.Record) {
+	head := &lo.th.p.head
+	if r.Fence != head.Claim.Fence && r.Kind() == store.KindLog { // of a claim that is lost: readers pass over it
+		return
+	}
+	if seq, ok := r.LogSeq(); ok {
+		entry, err := lo.th.w.checks.DecodeEntry(r.Payload)
+		result := err == nil && entry.Message != nil && entry.Message.ToolResult != nil
+		if result && seq > head.Seq && (head.Run.Cursor != thread.CursorTools || seq < head.Run.Base) {
+			lo.th.fail("the result at %d is put before its turn is committed, the log ends at %d", seq, head.Seq)
+		}
+		return
+	}
+	if part := strings.Split(r.Name, "#"); len(part) > 4 && part[4] == "once" {
+		if turn, err := strconv.ParseUint(part[2], 10, 64); err != nil || turn > head.Seq {
+			lo.th.fail("%s is put before its turn is committed, the log ends at %d", r.Name, head.Seq)
+		}
 	}
 }
 

@@ -96,6 +96,7 @@ type calls struct {
 	acts      map[string]bool // calls whose tool ran last without suspending them
 	results   map[string]string
 	completed []completion // under the present claim
+	early     uint64       // sequence of the turn of the newest call that ran before its turn was committed; 0: none since the last inference
 }
 
 // final is the record of a run that is over.
