@@ -192,7 +192,9 @@ func TestCallsThatWaitForTheCommitOfTheirTurn(t *testing.T) {
 		{
 			name: "a hook that fails",
 			o: options{plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
-				r.OnBeforeTool(func(context.Context, plugin.BeforeTool) (state.Command, error) { return state.Command{}, errors.New("broken") })
+				r.OnBeforeTool(func(context.Context, plugin.BeforeTool) (state.Command, error) {
+					return state.Command{}, errors.New("broken")
+				})
 			}}}},
 		},
 		{
