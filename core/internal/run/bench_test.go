@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/run"
@@ -15,7 +16,10 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
+	"github.com/reveille-run/reveille/core/store/storetest"
+	"github.com/reveille-run/reveille/core/tool"
 )
 
 // BenchmarkTwoStep is a whole background run of two steps (a tool call, then a
@@ -62,8 +66,12 @@ type direct struct {
 
 func newDirect(tb testing.TB, o options) direct {
 	tb.Helper()
+	return newDirectOn(tb, o, memory.New())
+}
+
+func newDirectOn(tb testing.TB, o options, data store.Backend) direct {
+	tb.Helper()
 	o = o.complete(tb)
-	data := memory.New()
 	box, err := mailbox.New(mailbox.Options{Env: o.env, Store: data, Waker: &mailboxtest.Queue{}, Logger: quiet})
 	if err != nil {
 		tb.Fatal(err)
@@ -115,6 +123,32 @@ func benchTwoSteps(b *testing.B, o options) {
 			b.StartTimer()
 		}
 		d.twoSteps(b, strconv.Itoa(i))
+	}
+}
+
+// BenchmarkToolOverSlowStore is a run of two steps, over a store whose writes take 5 ms,
+// with a tool that takes as long: one that acts, and one that only reads, which runs while
+// its turn is written.
+func BenchmarkToolOverSlowStore(b *testing.B) {
+	const takes = 5 * time.Millisecond
+	for _, only := range []bool{false, true} {
+		b.Run(fmt.Sprintf("read-only-%t", only), func(b *testing.B) {
+			slow := &storetest.Faulty{Backend: memory.New(), Around: func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
+				if op.Writes() {
+					time.Sleep(takes)
+				}
+				return do(ctx)
+			}}
+			d := newDirectOn(b, options{model: replies(calls("look", "{}"), text("ok")), tools: []tool.Tool{
+				toolFunc{name: "look", readOnly: only, run: func(context.Context, tool.Call) (tool.Result, error) {
+					time.Sleep(takes)
+					return tool.NewResult("seen"), nil
+				}},
+			}}, slow)
+			for i := 0; b.Loop(); i++ {
+				d.twoSteps(b, strconv.Itoa(i))
+			}
+		})
 	}
 }
 

@@ -11,6 +11,7 @@ var mutants = concat(roundMutants, stepMutants, runtimeMutants, storeMutants, ma
 	lostMutants,
 	forkMutants,
 	againMutants,
+	earlyMutants,
 )
 
 func concat(lists ...[]mutant) (all []mutant) {
