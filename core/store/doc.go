@@ -35,7 +35,9 @@
 //   - A read of a head, record, log or pointer returns every write that returned before the
 //     read started (HeadIsReadBackAtOnce, LogShowsAPutAtOnce). A reader detects a log that
 //     lacks a record, and an interrupted read of a log never looks complete
-//     (LogLeavesOutWhatIsMissing, TestReadFindsGaps, ACancelledLogIsNeverShort).
+//     (LogLeavesOutWhatIsMissing, TestReadFindsGaps, ACancelledLogIsNeverShort). A cheaper
+//     read that returns old records is never believed before their checksums match, see
+//     [EventualLog] (TestBackwardsReadsTheLogAsItIs, TestBackwardsFindsDamage).
 //   - [ErrFenced], [ErrConflict], [ErrTooLarge] and a refused head have a known outcome: the
 //     record, or the head, was not written (ARefusedRecordIsNamed,
 //     CommitTakesNoMoreThanTheLimit, PointersTakeNoMoreThanTheLimit). After any other error

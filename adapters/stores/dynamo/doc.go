@@ -39,6 +39,13 @@
 //	r       revision of a profile, of a sum of usage or of the mark of its hour
 //	x       unix seconds after which the item counts as deleted (the table's TTL)
 //
+// # Reads
+//
+// Heads, records and logs are read strongly consistent. A cold step reads the log eventually
+// consistent instead, for half of the units: see [Store.LogBackwardsEventually]. Such a read
+// may lack a record or return an earlier version of it. The head and each turn have a checksum
+// of the records before, and the runtime reads again strongly what does not match.
+//
 // # Writes
 //
 // Every write is one conditional PutItem that asks for the stored item when its

@@ -37,6 +37,9 @@ func TestNothingIsViolatedInAnyKindOfWorld(t *testing.T) {
 	if total.Steps.Remade < 10*worlds {
 		t.Errorf("%d requests were made again from the records of their turns, want %d or more", total.Steps.Remade, 10*worlds)
 	}
+	if total.Steps.Old < worlds/10 {
+		t.Errorf("%d old records were read, want %d or more", total.Steps.Old, worlds/10)
+	}
 	if want := worlds / 10; total.With.Unswept != want {
 		t.Errorf("%d worlds go without a sweep, want %d", total.With.Unswept, want)
 	}

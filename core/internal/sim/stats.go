@@ -36,6 +36,7 @@ type Steps struct {
 	LeftBehind                                      int // tools
 	Stops                                           int // processes that had to stop
 	Remade                                          int // requests, from the records of their turns
+	Eventual, Old                                   int // pages of the log that were read eventually consistent, and records of them that were old
 	Switches                                        int // of threads, from one model of their pool to another
 }
 
@@ -157,6 +158,7 @@ func (s *Stats) Print(out io.Writer) {
 	fmt.Fprintf(out, "takeovers %d, refences %d, adopted %d, dead letters %d, released for newer programs %d, steered to the next run %d, RunEnd skipped %d, tails superseded %d (requested by a message %d), inferences failed finally %d, events %d\n",
 		s.Steps.Takeovers, s.Steps.Refences, s.Steps.Adopted, s.Steps.DeadLetters, s.Steps.SchemaRefused, s.Clients.Dispatched, s.Steps.Skipped, s.Clients.Superseded, s.Clients.Retakes, s.Steps.FailedSteps, s.Clients.Events)
 	fmt.Fprintf(out, "runs replayed from their records %d, not replayable %d\n", s.Replays.Replayed, s.Replays.Unreplayed)
+	fmt.Fprintf(out, "pages of logs read eventually consistent %d, old or missing records in them %d\n", s.Steps.Eventual, s.Steps.Old)
 	fmt.Fprintf(out, "switches to another model of a pool %d\n", s.Steps.Switches)
 	fmt.Fprintf(out, "child runs %d, threads deleted %d, inputs delayed %d\n", s.Clients.Children, s.Clients.Deletes, s.Clients.Delayed)
 	fmt.Fprintf(out, "pieces of turns from other processes %d\n", s.Streams.Unsaid)

@@ -27,6 +27,7 @@ type partition struct {
 	encoded []byte
 	head    thread.Head
 	log     []store.Record // from sequence 1; no name: a gap
+	before  []store.Record // what was there before the last change; no name: nothing
 	putAt   []time.Duration
 	lost    []bool // whether it was put under a claim that another had followed
 	records map[string]store.Record
@@ -54,10 +55,10 @@ func (p *partition) keep(r store.Record, at time.Duration) {
 		return
 	}
 	for uint64(len(p.log)) < seq {
-		p.log, p.putAt, p.lost = append(p.log, store.Record{}), append(p.putAt, 0), append(p.lost, false)
+		p.log, p.before, p.putAt, p.lost = append(p.log, store.Record{}), append(p.before, store.Record{}), append(p.putAt, 0), append(p.lost, false)
 	}
 	if p.log[seq-1].Name == "" || !bytes.Equal(p.log[seq-1].Payload, r.Payload) {
-		p.putAt[seq-1], p.lost[seq-1] = at, r.Fence < p.head.Fence
+		p.putAt[seq-1], p.lost[seq-1], p.before[seq-1] = at, r.Fence < p.head.Fence, p.log[seq-1]
 	}
 	p.log[seq-1] = r
 }
@@ -240,7 +241,7 @@ const page = 24
 func (b backend) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		for at := max(from, 1); at <= to; at += page {
-			records, more, err := b.page(ctx, key, at, min(to, at+page-1))
+			records, more, err := b.page(ctx, key, at, min(to, at+page-1), func(*partition, []store.Record) {})
 			if err != nil {
 				yield(store.Record{}, err)
 				return
@@ -259,13 +260,18 @@ func (b backend) Log(ctx context.Context, key core.ThreadKey, from, to uint64) i
 
 // LogBackwards implements [store.Backend].
 func (b backend) LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+	return b.backwards(ctx, key, from, to, func(*partition, []store.Record) {})
+}
+
+// backwards reads page by page, each as change leaves it.
+func (b backend) backwards(ctx context.Context, key core.ThreadKey, from, to uint64, change func(*partition, []store.Record)) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		for end := to; end >= max(from, 1); {
 			begin := max(from, 1)
 			if end > page {
 				begin = max(begin, end-page+1)
 			}
-			records, _, err := b.page(ctx, key, begin, end)
+			records, _, err := b.page(ctx, key, begin, end, change)
 			if err != nil {
 				yield(store.Record{}, err)
 				return
@@ -280,12 +286,14 @@ func (b backend) LogBackwards(ctx context.Context, key core.ThreadKey, from, to 
 	}
 }
 
-func (b backend) page(ctx context.Context, key core.ThreadKey, from, to uint64) (records []store.Record, more bool, err error) {
+func (b backend) page(ctx context.Context, key core.ThreadKey, from, to uint64, change func(*partition, []store.Record)) (records []store.Record, more bool, err error) {
 	err = b.one(ctx, SiteLog, key.Thread, func() {
-		log := b.host.world.partition(key).log
+		p := b.host.world.partition(key)
+		log := p.log
 		end := min(to, uint64(len(log)))
 		if from <= end {
 			records = slices.Clone(log[from-1 : end])
+			change(p, records)
 		}
 		more = uint64(len(log)) > to
 	})

@@ -59,7 +59,7 @@
 // has read eventually consistent: see [NextSum]. A record that was put early may be
 // replaced under a higher fence, so that an old version of it may be read. Up to Head.Seq
 // no record changes any more: a claim that adopts a result puts the same bytes again.
-// The holder computes the checksum from the bytes of its own commit and of the results
+// The holder computes the checksum from the bytes of the commit and of the results
 // that it has stored or adopted, and reads nothing for it. A program that moves Seq and
 // computes none drops it, and readers use strong reads up to the next turn with one.
 //

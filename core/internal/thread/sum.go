@@ -31,8 +31,8 @@ func JoinSum(sum, payload uint32) uint32 {
 	return max(joined, 1) // 0 means that there is none
 }
 
-// NextSum returns what [Head.TailSum] is after a log record at a sequence: sum is what it
-// was before it, and e its entry. Without a checksum before it, there is none until the
+// NextSum returns the [Head.TailSum] after a log record at a sequence. sum is the one before
+// the record, and e is its entry. If none is known before the record, it returns 0 up to the
 // next turn.
 func NextSum(sum uint32, seq uint64, e *Entry, payload []byte) uint32 {
 	switch {

@@ -20,10 +20,10 @@ const (
 	untilTurn = 8
 )
 
-// Backwards goes through a log from its end to its beginning, a range at a time. Of a
-// [store.EventualLog] it uses the cheaper read, and returns a record only when the checksum
-// of its segment matches: see [thread.NextSum]. What does not match, or is missing, it reads
-// again strongly, and nothing else. It is for one goroutine.
+// Backwards goes through a log from its end to its beginning, a range at a time. It uses the
+// cheaper read of a [store.EventualLog], and returns a record only when the checksum of its
+// segment matches: see [thread.NextSum]. It reads records again strongly that do not match or
+// are missing, and no others. It is for one goroutine.
 type Backwards struct {
 	log      Log
 	eventual store.EventualLog // nil: the log has no cheaper read, and nothing is verified
