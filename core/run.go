@@ -137,6 +137,11 @@ type Dispatch struct {
 	MaxAttempts int    `json:"max_attempts,omitempty"`
 	ClaimedBy   string `json:"claimed_by,omitempty"`
 	LeaseUntil  int64  `json:"lease_until,omitempty"`
+	// FailedCalls is the number of failed calls of the open run's model since its last
+	// progress, up to 255. FailingSince is since when the run waits for its provider, in
+	// Unix milliseconds: the next call is at AvailableAt.
+	FailedCalls  int   `json:"failed_calls,omitempty"`
+	FailingSince int64 `json:"failing_since,omitempty"`
 
 	Messages    []Message    `json:"messages,omitempty"` // messages that no step has read; clients can edit them
 	Tickets     []Ticket     `json:"tickets,omitempty"`  // tickets of the open run

@@ -27,6 +27,7 @@ const (
 	maxContinuations = 20
 	maxRepairs       = 10
 	maxBackoffMS     = 60_000
+	maxPatienceMS    = 86_400_000
 	minStreamIdleMS  = 1_000
 	maxStreamIdleMS  = 600_000
 	maxStopSequences = 16
@@ -70,6 +71,7 @@ func (s *Spec) checkLimits() error {
 		{"retry.max_retries", or(s.Retry.MaxRetries, 0), 0, maxRetries},
 		{"retry.backoff_base_ms", or(s.Retry.BackoffBaseMS, 0), 0, maxBackoffMS},
 		{"retry.overloaded_backoff_base_ms", or(s.Retry.OverloadedBackoffBaseMS, 0), 0, maxBackoffMS},
+		{"retry.patience_ms", or(s.Retry.PatienceMS, 0), 0, maxPatienceMS},
 		{"retry.stream_idle_timeout_ms", or(s.Retry.StreamIdleTimeoutMS, minStreamIdleMS), minStreamIdleMS, maxStreamIdleMS},
 	} {
 		if n.value < n.least || n.value > n.most {

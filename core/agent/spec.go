@@ -113,6 +113,11 @@ type Retry struct {
 	// interrupted, in milliseconds: 1,000 to 600,000; nil is 60,000, or
 	// what the model was made with. Twice as long where the model reasons.
 	StreamIdleTimeoutMS *int `json:"stream_idle_timeout_ms,omitempty"`
+	// PatienceMS is how long a step continues to call a failing model while no stream
+	// follows the run, in milliseconds: 0 (MaxRetries holds for every run) to
+	// 86,400,000, a day. Then MaxRetries does not hold. nil is 900,000, 15 minutes, or 0
+	// if MaxRetries is 0. A spec that was resolved and stored without it means 0.
+	PatienceMS *int `json:"patience_ms,omitempty"`
 }
 
 // The defaults of Retry.
@@ -121,6 +126,7 @@ const (
 	defaultBackoffBase           = 500 * time.Millisecond
 	defaultOverloadedBackoffBase = 2 * time.Second
 	defaultStreamIdleTimeout     = time.Minute
+	defaultPatience              = 15 * time.Minute
 )
 
 // Backoff is the base of the waits between retries.
@@ -134,6 +140,23 @@ func (r Retry) OverloadedBackoff() time.Duration {
 // StreamIdleTimeout is how long a stream may be silent.
 func (r Retry) StreamIdleTimeout() time.Duration {
 	return milliseconds(r.StreamIdleTimeoutMS, defaultStreamIdleTimeout)
+}
+
+// Patience is how long a step continues to call a failing model while no stream follows
+// the run; 0: MaxRetries holds. Call it on a resolved spec: until then, nil is 0.
+func (r Retry) Patience() time.Duration { return milliseconds(r.PatienceMS, 0) }
+
+// Resolved returns r with an explicit PatienceMS, so that the meaning of a stored spec does
+// not change with the default.
+func (r Retry) Resolved() Retry {
+	if r.PatienceMS == nil {
+		patience := int(defaultPatience.Milliseconds())
+		if or(r.MaxRetries, defaultMaxRetries) == 0 {
+			patience = 0
+		}
+		r.PatienceMS = &patience
+	}
+	return r
 }
 
 func milliseconds(n *int, otherwise time.Duration) time.Duration {
@@ -178,7 +201,7 @@ func or[N int | float64](n *N, otherwise N) N {
 
 // clone returns a spec that shares nothing with s.
 func (s Spec) clone() Spec {
-	for _, n := range []**int{&s.MaxRounds, &s.MaxContinuations, &s.MaxRepairs, &s.Retry.MaxRetries, &s.Retry.BackoffBaseMS, &s.Retry.OverloadedBackoffBaseMS, &s.Retry.StreamIdleTimeoutMS} {
+	for _, n := range []**int{&s.MaxRounds, &s.MaxContinuations, &s.MaxRepairs, &s.Retry.MaxRetries, &s.Retry.BackoffBaseMS, &s.Retry.OverloadedBackoffBaseMS, &s.Retry.StreamIdleTimeoutMS, &s.Retry.PatienceMS} {
 		*n = copied(*n)
 	}
 	s.Temperature, s.TopP = copied(s.Temperature), copied(s.TopP)

@@ -196,7 +196,9 @@ func (e *examination) noteRuns(s *subject) {
 	case h.Suspect():
 		e.suspects.add(fmt.Sprintf("%s (%d attempts)", s.key, h.Run.Attempts))
 	}
-	if h.Run.ModelFailed > 0 {
+	if since := h.FailingSince(); since != 0 {
+		e.retrying.add(fmt.Sprintf("%s (%d failed calls in %s)", s.key, h.Run.ModelFailed, (time.Duration(e.now-since) * time.Millisecond).Round(time.Second)))
+	} else if h.Run.ModelFailed > 0 {
 		e.retrying.add(fmt.Sprintf("%s (%d failed calls)", s.key, h.Run.ModelFailed))
 	}
 }

@@ -37,7 +37,7 @@ type demand struct {
 func (d *demand) ask(ctx context.Context, head thread.Head, agent string) {
 	// Nothing is read as long as the known mark lasts, or the agent needs none.
 	now := d.env.Millis()
-	if d.until-now >= renewMark.Milliseconds() || !d.matters(agent) {
+	if d.until-now >= renewMark.Milliseconds() || !d.matters(head, agent) {
 		return
 	}
 	if mark, _ := live.FindMark(ctx, d.store, d.records, d.key); d.heeds(mark, now) {
@@ -90,10 +90,14 @@ func (d *demand) makeRoom(ctx context.Context, head thread.Head, refused error) 
 	}
 }
 
-// matters reports whether a mark changes anything: it does not if the agent's spec decides
-// itself which events are stored. The run may be pinned to another spec of the agent; the cost
-// is a mark too many, or words that come with their commit.
-func (d *demand) matters(agent string) bool {
+// matters reports whether a mark changes anything. It does while the model fails: a run that
+// no stream follows waits longer for it, see agent.Retry. Otherwise it does not if the agent's
+// spec decides itself which events are stored. The run may be pinned to another spec of the
+// agent; the cost is a mark too many, or words that come with their commit.
+func (d *demand) matters(head thread.Head, agent string) bool {
+	if head.FailingSince() != 0 {
+		return true
+	}
 	resolved, err := d.agents.Resolve(agent)
 	return err != nil || resolved.Spec.Events == ""
 }

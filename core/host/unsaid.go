@@ -63,9 +63,8 @@ func (u *unsaid) after(ctx context.Context, watch *watch, seen thread.Head, agen
 // first. It returns the head that was seen if there is no other.
 func (u *unsaid) once(ctx, until context.Context, watch *watch, seen thread.Head, agent string) (head thread.Head, err error) {
 	attempt, ok := live.AttemptOf(seen)
-	if !ok || attempt.Run != u.run {
-		head, err = watch.after(until, seen)
-	} else {
+	switch {
+	case ok && attempt.Run == u.run:
 		spoken := watch.spoken() // before it is heard: later words end the wait
 		here, failed := u.hear(ctx, attempt)
 		if failed != nil {
@@ -78,8 +77,25 @@ func (u *unsaid) once(ctx, until context.Context, watch *watch, seen thread.Head
 		} else {
 			head, err = u.afterChunks(ctx, until, watch, seen, spoken, attempt, agent)
 		}
+	case seen.Run.ID == u.run && seen.FailingSince() != 0:
+		head, err = u.afterPause(ctx, until, watch, seen, agent)
+	default:
+		head, err = watch.after(until, seen)
 	}
 	if err != nil && until.Err() != nil && ctx.Err() == nil {
+		return seen, nil
+	}
+	return head, err
+}
+
+// afterPause asks the process that calls the failing model next to count a stream, and returns
+// the head that the watch knows when the mark is to be renewed.
+func (u *unsaid) afterPause(ctx, until context.Context, watch *watch, seen thread.Head, agent string) (thread.Head, error) {
+	u.demand.ask(ctx, seen, agent)
+	within, cancel := u.env.WithTimeout(until, renewMark)
+	defer cancel()
+	head, err := watch.after(within, seen)
+	if err != nil && within.Err() != nil && until.Err() == nil {
 		return seen, nil
 	}
 	return head, err

@@ -159,6 +159,7 @@ func (l *lister) addOpen(ctx context.Context) error {
 	d := core.Dispatch{
 		ID: run.Dispatch, RunID: run.ID, Kind: core.DispatchRun, Status: core.DispatchQueued, RunStatus: status, AgentID: record.AgentID,
 		AvailableAt: run.AvailableAt, Attempts: int(run.Attempts), MaxAttempts: thread.MaxAttempts,
+		FailedCalls: int(run.ModelFailed), FailingSince: l.head.FailingSince(),
 		Termination: record.Termination, CreatedAt: createdAt(run.Dispatch),
 	}
 	switch {

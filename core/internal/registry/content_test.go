@@ -27,15 +27,15 @@ func TestContentIsTheDataOfAnAgentWithoutKeys(t *testing.T) {
 		want      string
 		wantsHash string
 	}{
-		{"a model", a, `{"spec":{"id":"a","model":"fast"},` +
+		{"a model", a, `{"spec":{"id":"a","model":"fast","retry":{"patience_ms":900000}},` +
 			`"models":[{"id":"fast","provider":"east","upstream_model":"fast-1","context_window":1000,"max_output_tokens":100}],` +
-			`"providers":[{"id":"east","adapter":"vendor","options":{"region":"x"}}]}`, "4ffd0c7c56e66ba6951809a1efd8215f"},
-		{"a pool", b, `{"spec":{"id":"b","model":"both"},` +
+			`"providers":[{"id":"east","adapter":"vendor","options":{"region":"x"}}]}`, "3d493d026ac7caea223ad6a0f3baa022"},
+		{"a pool", b, `{"spec":{"id":"b","model":"both","retry":{"patience_ms":900000}},` +
 			`"pool":{"id":"both","members":[{"model":"fast","weight":3},{"model":"slow"},{"model":"small"},{"model":"spare","role":"failover_only"}]},` +
 			`"models":[{"id":"fast","provider":"east","upstream_model":"fast-1","context_window":1000,"max_output_tokens":100},` +
 			`{"id":"slow","provider":"east","upstream_model":"slow-1"},{"id":"spare","provider":"west","upstream_model":"spare-1"}],` +
 			`"providers":[{"id":"east","adapter":"vendor","options":{"region":"x"}},{"id":"west","adapter":"vendor"}]}`, ""},
-		{"a model in code", resolve(t, parts(agent.Spec{ID: "a", Model: "small"}), "a"), `{"spec":{"id":"a","model":"small"}}`, ""},
+		{"a model in code", resolve(t, parts(agent.Spec{ID: "a", Model: "small"}), "a"), `{"spec":{"id":"a","model":"small","retry":{"patience_ms":900000}}}`, ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

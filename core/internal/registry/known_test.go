@@ -118,10 +118,10 @@ func TestAModelThatNobodyKnowsIsAnErrorInAStrictSpec(t *testing.T) {
 func TestWhatIsKnownIsPinnedWithTheRun(t *testing.T) {
 	yesterday, today := knownModels(heardOf(t, 1000)), built(t, knownModels(heardOf(t, 2000)))
 	for id, want := range map[string]string{
-		"code": `{"spec":{"id":"code","model":"code"},` +
+		"code": `{"spec":{"id":"code","model":"code","retry":{"patience_ms":900000}},` +
 			`"facts":{"code":{"context_window":1000,"max_input_tokens":900,"max_output_tokens":50,"tokens_per_byte":0.5,"inputs":["image"],"native_format":true}}}`,
-		"wrong": `{"spec":{"id":"wrong","model":"wrong"},"facts":{"wrong":{"context_window":8192}}}`,
-		"data": `{"spec":{"id":"data","model":"data"},"models":[{"id":"data","provider":"mine","upstream_model":"o-1"}],"providers":[{"id":"mine","adapter":"openai"}],` +
+		"wrong": `{"spec":{"id":"wrong","model":"wrong","retry":{"patience_ms":900000}},"facts":{"wrong":{"context_window":8192}}}`,
+		"data": `{"spec":{"id":"data","model":"data","retry":{"patience_ms":900000}},"models":[{"id":"data","provider":"mine","upstream_model":"o-1"}],"providers":[{"id":"mine","adapter":"openai"}],` +
 			`"facts":{"data":{"context_window":1000,"max_input_tokens":900,"max_output_tokens":50,"tokens_per_byte":0.5,"inputs":["image"],"native_format":true}}}`,
 	} {
 		then := resolve(t, yesterday, id)
@@ -137,7 +137,7 @@ func TestWhatIsKnownIsPinnedWithTheRun(t *testing.T) {
 		}
 	}
 	// What code says is pinned as well, without any catalog.
-	if got, want := string(resolve(t, knownModels(nil), "said").Content()), `{"spec":{"id":"said","model":"said"},"facts":{"said":{"context_window":40}}}`; got != want {
+	if got, want := string(resolve(t, knownModels(nil), "said").Content()), `{"spec":{"id":"said","model":"said","retry":{"patience_ms":900000}},"facts":{"said":{"context_window":40}}}`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	// An agent that was stored before anything was known has what is known today.

@@ -79,7 +79,9 @@ func (r *Registry) add(spec agent.Spec) error {
 	if r.Has(spec.ID) {
 		return &field.Located{Kind: "agent", ID: spec.ID, Err: fmt.Errorf("agent %q is given twice", spec.ID)}
 	}
-	resolved, err := r.code.resolve(spec.Normal(), r.source, false)
+	spec = spec.Normal()
+	spec.Retry = spec.Retry.Resolved()
+	resolved, err := r.code.resolve(spec, r.source, false)
 	if err != nil {
 		return wrap(spec.ID, err)
 	}

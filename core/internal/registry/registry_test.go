@@ -151,7 +151,7 @@ func TestResolveIsPure(t *testing.T) {
 	if first != second {
 		t.Error("two results for one id")
 	}
-	if diff := cmp.Diff(agent.Spec{ID: "a", Model: "small", AllowedTools: []string{"read"}, MaxRounds: new(3)}, first.Spec); diff != "" {
+	if diff := cmp.Diff(agent.Spec{ID: "a", Model: "small", AllowedTools: []string{"read"}, MaxRounds: new(3), Retry: agent.Retry{PatienceMS: new(900_000)}}, first.Spec); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"a", "b"}, r.IDs()); diff != "" {

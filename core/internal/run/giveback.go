@@ -72,7 +72,7 @@ func (m *machine) nack(ctx context.Context, kind thread.NackKind, at int64) erro
 	w := &nackWrite{
 		codec: m.holder.records, account: &m.holder.account, run: m.holder.id, kind: kind, at: at, closing: m.holder.head.Run.Status == thread.Closing,
 		adopted: m.tools.known().schemaMet(), through: m.tools.known().letThrough(m.holder.head),
-		failed: m.unsaid.Failures(), unlogged: m.unsaid.Spent(), ended: m.runEnded, form: m.form, followed: m.holder.shared.chunks.Followed(),
+		failed: m.unsaid.Failures(), failing: m.unsaid.Failing(), unlogged: m.unsaid.Spent(), ended: m.runEnded, form: m.form, followed: m.holder.shared.chunks.Followed(),
 	}
 	if m.tools != nil {
 		w.calls, w.progress = m.tools.round.statuses(m.holder.head.Run.Calls)

@@ -10,6 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/run/inference"
+	"github.com/reveille-run/reveille/core/internal/run/live"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/state"
 )
@@ -154,6 +155,18 @@ func (c claim) Fence() uint64 { return c.holder.fence() }
 func (c claim) Refence(ctx context.Context) (fence uint64, err error) {
 	err = c.holder.refence(ctx, c.holder.head)
 	return c.holder.fence(), err
+}
+
+// Followed implements inference.Claim. A step whose model fails at once ends before the
+// watch looks for a mark, and one whose agent says which events are stored never looks: so
+// the mark is read here. One that cannot be read is none.
+func (c claim) Followed(ctx context.Context) bool {
+	h := c.holder
+	if h.shared.chunks.Followed() != 0 {
+		return true
+	}
+	mark, err := live.FindMark(ctx, h.store, h.records, h.Key)
+	return err == nil && mark.Run == h.id && mark.Valid(h.env.Millis())
 }
 
 // SaidAt implements inference.Claim.

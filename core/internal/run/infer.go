@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/run/inference"
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
@@ -23,6 +24,7 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 	h.account.StartTurn(h.head.Seq) // the turn counts as logged once the log is longer than that
 	from := inference.Start{
 		ID: id, Model: m.prompt.model, Failed: h.head.Run.ModelFailed, Lost: h.head.Run.ModelLost, LastWords: len(m.draft.consumed) == 0,
+		Since: h.head.FailingSince(), PatientUntil: m.timeOver(),
 	}
 	from.Member, from.Fixed = h.s.choices.Member(h.id, number)
 	if n := m.draft.past.Homes.Len(); n > 0 {
@@ -42,6 +44,24 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 		return nil, inferred(err)
 	}
 	return turn, nil
+}
+
+// timeOver is when the time of the run is over, by the policies timeout of its agent, in
+// unix milliseconds; 0: it has no end. Before the first commit nothing stores when the run
+// started: since when its model fails is the earliest time that is known then.
+func (m *machine) timeOver() (until int64) {
+	began := m.base.record.StartedAt
+	if since := m.holder.head.FailingSince(); since != 0 {
+		began = min(began, since)
+	}
+	for i := range m.base.agent.Spec.Stop {
+		if s := &m.base.agent.Spec.Stop[i]; s.Type == agent.StopTimeout {
+			if end := began + int64(s.Seconds)*1000; until == 0 || end < until {
+				until = end
+			}
+		}
+	}
+	return until
 }
 
 // inferred is an error of an inference as the step's.

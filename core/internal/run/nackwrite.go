@@ -22,6 +22,7 @@ type nackWrite struct {
 	adopted  uint16
 	through  *uint32
 	failed   uint8             // model calls for the started turn
+	failing  *int64            // since when they fail, see thread.Nack; nil: no turn was started
 	unlogged *accounting.Spent // the usage for that turn, which counts unless the log has it; nil: none
 	ended    *thread.EndRecord // what RunEnd has changed; nil: it has not run
 	form     thread.Form       // of the run's end
@@ -32,7 +33,7 @@ type nackWrite struct {
 func (w *nackWrite) change(fence uint64) thread.Change {
 	return thread.Nack{
 		Fence: fence, Kind: w.kind, AvailableAt: w.at, Closing: w.closing, Followed: w.followed,
-		Calls: w.calls, Progress: w.progress, Schema: w.adopted, ModelFailed: w.failed, RunEnd: w.ended != nil,
+		Calls: w.calls, Progress: w.progress, Schema: w.adopted, ModelFailed: w.failed, Failing: w.failing, RunEnd: w.ended != nil,
 		Through: w.through,
 	}
 }

@@ -176,6 +176,9 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 // fails returns how an inference fails after its first words; nil: it does not.
 func (m scriptedModel) fails(s script, name string) *model.Error {
 	w := m.w
+	if failure := w.scripted.away(); failure != nil {
+		return failure
+	}
 	if !w.auditor.doomed(s.name) && !w.scripted.breaks(s) {
 		if failure := w.scripted.refuses(name); failure != nil {
 			return failure

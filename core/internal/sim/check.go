@@ -45,6 +45,7 @@ func (au *auditor) checkHead(p *partition, a, b thread.Head) {
 	th.runs.checkInterrupt(a, b)
 	th.runs.checkGivenBack(&a, &b)
 	th.runs.keepBudget(&a, &b)
+	th.runs.keepPatience(&a, &b)
 	th.asks.checkTickets(&a, &b)
 	th.noteForks(&b)
 	if !a.Exists() && b.Seq > 0 {
@@ -399,6 +400,7 @@ func (ru *runs) checkEnd(a, b thread.Head) {
 	}
 	ru.ended[run] = final{r.Payload, record.Dispatch, record.Termination.Type}
 	end := *record.Termination
+	ru.checkGivenUp(&record.Run, ru.th.inputs.byText[ru.th.inputs.textOf(record.Dispatch)])
 	if why := a.Run.Reason.Termination(); a.Run.Status == thread.Closing && why != nil && (end.Type != why.Type || end.Code != why.Code) {
 		ru.th.fail("run %s was ended as %+v, its record has %+v", run, *why, end)
 	}

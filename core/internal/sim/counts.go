@@ -15,7 +15,7 @@ const modelCalls = 3
 
 // doomed: no call of the run's model ever succeeds.
 func (au *auditor) doomed(name string) bool {
-	return (au.w.config.Faults == 0 || au.w.config.People.Asks) && !au.w.config.Processes.Local && !au.w.config.Processes.Batch && trait(name, 12, 12) == 0 && !au.w.mended(name)
+	return au.w.config.Agents.Outage == 0 && (au.w.config.Faults == 0 || au.w.config.People.Asks) && !au.w.config.Processes.Local && !au.w.config.Processes.Batch && trait(name, 12, 12) == 0 && !au.w.mended(name)
 }
 
 // modelStep names a step.
@@ -42,7 +42,12 @@ func (ru *runs) modelFails(h *host, s script) {
 	if in := ru.th.inputs.byText[s.name]; in != nil {
 		allowed = callsOf(in.agent)
 	}
-	if n := b.known[key] + b.here[key]; n > allowed {
+	n := b.known[key] + b.here[key]
+	if in := ru.th.inputs.byText[s.name]; ru.th.w.config.Agents.Outage > 0 && in != nil && !tolerates(in.agent) {
+		ru.checkPatience(s, n, allowed)
+		return
+	}
+	if n > allowed {
 		ru.th.fail("the model has failed %d times in a step after turn %d of run %s, %d are allowed", n, s.step, s.run, allowed)
 	}
 }

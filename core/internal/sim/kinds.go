@@ -118,6 +118,7 @@ func (c *Config) mix(n, turn int) {
 	c.agains(n%Kinds, turn)
 	c.cuts(n%Kinds, turn)
 	c.People.Followed = !c.Processes.Batch && (turn%4 == 2 || turn%8 == 7 || c.Processes.Local)
+	c.outages(n%Kinds, turn)
 	switch n % Kinds {
 	case 0, 7, 9, 12, 17, 19, 21, 22:
 		if c.Accounts.Limited = turn%3 == 1 && !c.Processes.Unswept; c.Accounts.Limited {

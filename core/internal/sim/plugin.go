@@ -84,6 +84,7 @@ func (sc scripted) partsWith(seen *World) agent.Parts {
 			{ID: agentEnding, Model: agentEnding, Plugins: []string{"ledger", "trail", "farewell", "guard"}},
 		},
 	}
+	sc.w.config.impatient(parts.Specs)
 	sc.addPools(&parts)
 	for i := range parts.Specs {
 		parts.Specs[i].Context = sc.compacting()

@@ -32,7 +32,7 @@ type Steps struct {
 	SchemaRefused                                   int // claims reserved for newer programs
 	Adopted                                         int // results of an earlier claim
 	Skipped                                         int // RunEnd phases
-	FailedSteps                                     int
+	FailedSteps, Away, GivenUp                      int
 	LeftBehind                                      int // tools
 	Stops                                           int // processes that had to stop
 	Remade                                          int // requests, from the records of their turns

@@ -76,6 +76,7 @@ type runs struct {
 	began       map[core.ID]bool // runs that were claimed
 	admitted    map[core.ID]bool // runs that were queued or started
 	streak      streak
+	outlasted   outlasted
 	stretch     *stretch // of the open run; nil: none is
 	alone       alone
 	goingOn     []*goingOn               // runs that ended with an error, and that people go on with

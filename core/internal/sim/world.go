@@ -89,6 +89,7 @@ type Agents struct {
 	Children bool             // some calls wait for runs of other threads, and what happens to runs is published
 	Compacts agent.Compaction // how they compact; "": not at all
 	Pooled   bool             // they have pools of models, some of which often refuse
+	Outage   time.Duration    // their provider is away for so long, and they wait for it
 	Seats    bool             // some tools change what one call of a step can change: the others have an error
 }
 

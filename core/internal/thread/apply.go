@@ -171,6 +171,7 @@ func Apply(h Head, t Transition) (Head, Result, error) {
 	}
 	n.Run.noteWaits(n.Tickets.asks(), t.Now)
 	n.noteTimes(t.Now)
+	n.dropFailing()
 	n.DueAt = n.due(h.DueAt, t)
 	result.Second = n.second(t, result)
 	if n.bound() > MaxSize {

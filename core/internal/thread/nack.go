@@ -22,9 +22,12 @@ type Nack struct {
 	Progress    bool         // results were stored that Calls does not say are done yet
 	Schema      uint16       // highest schema of a stored result that was met, read or not; 0: none was
 	ModelFailed uint8        // model calls of the run that failed since the last progress, lost ones included
-	RunEnd      bool         // of a closing run: RunEnd has run, and its [EndRecord] goes with this write
-	Through     *uint32      // the calls of the open round that were let through and have no result, see Run.Through; nil: unchanged
-	Followed    int64        // as in CommitStep
+	// Failing is the time since when the provider of the run's model fails, in unix
+	// milliseconds, see [Head.FailingSince]; 0: it does not; nil: unchanged.
+	Failing  *int64
+	RunEnd   bool    // of a closing run: RunEnd has run, and its [EndRecord] goes with this write
+	Through  *uint32 // the calls of the open round that were let through and have no result, see Run.Through; nil: unchanged
+	Followed int64   // as in CommitStep
 }
 
 func (c Nack) apply(h *Head, t Transition) (Result, error) {
@@ -40,6 +43,9 @@ func (c Nack) apply(h *Head, t Transition) (Result, error) {
 		}
 		if c.ModelFailed > h.Run.ModelFailed {
 			h.Run.ModelFailed, h.Run.ModelLost = c.ModelFailed, 0
+		}
+		if c.Failing != nil {
+			h.noteFailing(*c.Failing)
 		}
 		if c.Calls != nil {
 			h.raise(t)

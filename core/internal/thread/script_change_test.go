@@ -125,7 +125,7 @@ func (w words) holders(h thread.Head, now int64) thread.Change {
 		} else if w.has("lacks") {
 			kind = thread.NackLacks
 		}
-		return thread.Nack{Fence: fence, Kind: kind, AvailableAt: w.at("at", now), Closing: w.has("closing"), Calls: w.calls(), Progress: w.has("progress"), Schema: schema, ModelFailed: uint8(w.number(w.value("failed"))), RunEnd: w.has("run-end"), Through: w.through()}
+		return thread.Nack{Fence: fence, Kind: kind, AvailableAt: w.at("at", now), Closing: w.has("closing"), Calls: w.calls(), Progress: w.has("progress"), Schema: schema, ModelFailed: uint8(w.number(w.value("failed"))), RunEnd: w.has("run-end"), Through: w.through(), Failing: w.failing(now)}
 	case "refence":
 		return thread.Refence{Fence: fence, Lease: w.lease()}
 	case "extend-lease":
@@ -133,6 +133,18 @@ func (w words) holders(h thread.Head, now int64) thread.Change {
 	}
 	w.t.Fatalf("unknown change: %s", w.line)
 	return nil
+}
+
+// failing is since when a holder's model fails: a time, or none.
+func (w words) failing(now int64) *int64 {
+	switch said := w.value("failing"); said {
+	case "":
+		return nil
+	case "none":
+		return new(int64)
+	}
+	since := w.at("failing", now)
+	return &since
 }
 
 // through is a holder's word of which calls it has let through: their indexes, or none.

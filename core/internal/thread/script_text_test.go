@@ -188,7 +188,11 @@ func describeTables(b *strings.Builder, h thread.Head) {
 	}
 	describeTimes(b, h.Times())
 	for _, e := range h.Extensions {
-		if e.Tag == 1 { // the times
+		switch e.Tag {
+		case 1: // the times
+			continue
+		case 2:
+			fmt.Fprintf(b, "  model fails since %s\n", clock(h.FailingSince()))
 			continue
 		}
 		fmt.Fprintf(b, "  extension %d of %s: %s\n", e.Tag, trim(e.Run[:]), e.Value)

@@ -34,24 +34,14 @@ const timesTag = 1
 // Times returns how the open run has spent its time; zero: it neither waited nor lost a
 // claim, or the program that wrote the head does not keep it.
 func (h *Head) Times() (t Times) {
-	for _, e := range h.Extensions {
-		if e.Tag == timesTag && e.Run == h.Run.ID {
-			t.decode(e.Value)
-		}
+	if value, ok := h.extension(timesTag); ok {
+		t.decode(value)
 	}
 	return t
 }
 
-// setTimes replaces the extension. The old one is shared with other heads.
-func (h *Head) setTimes(t *Times) {
-	kept := make([]Extension, 0, len(h.Extensions)+1)
-	for _, e := range h.Extensions {
-		if e.Tag != timesTag {
-			kept = append(kept, e)
-		}
-	}
-	h.Extensions = append(kept, Extension{Run: h.Run.ID, Tag: timesTag, Value: t.encode()})
-}
+// setTimes replaces the extension.
+func (h *Head) setTimes(t *Times) { h.setExtension(timesTag, t.encode()) }
 
 // idle reports whether the open run waits for a person or a client, and nothing of it runs.
 func (h *Head) idle() bool { return h.Open() && h.Run.Status == Waiting && h.Tickets.asks() }

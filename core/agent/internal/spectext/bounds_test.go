@@ -14,8 +14,8 @@ import (
 // The last value that is allowed is allowed: what is refused has a test elsewhere.
 func TestSpecsAtTheirBoundsAreTaken(t *testing.T) {
 	for _, fields := range []string{
-		`"retry":{"max_retries":0,"backoff_base_ms":0,"overloaded_backoff_base_ms":0,"stream_idle_timeout_ms":1000}`,
-		`"retry":{"max_retries":20,"backoff_base_ms":60000,"overloaded_backoff_base_ms":60000,"stream_idle_timeout_ms":600000}`,
+		`"retry":{"max_retries":0,"backoff_base_ms":0,"overloaded_backoff_base_ms":0,"stream_idle_timeout_ms":1000,"patience_ms":0}`,
+		`"retry":{"max_retries":20,"backoff_base_ms":60000,"overloaded_backoff_base_ms":60000,"stream_idle_timeout_ms":600000,"patience_ms":86400000}`,
 		`"max_continuations":0`, `"max_continuations":20`, `"max_repairs":0`, `"max_repairs":10`, `"max_tokens":0`, `"max_rounds":0`,
 		`"stop_sequences":["1","2","3","4","5","6","7","8","9","10","11","12","13","14","15","16"]`,
 		`"stop_sequences":["` + strings.Repeat("x", 256) + `"]`,
@@ -41,7 +41,7 @@ func TestASpecSharesNothingWithWhatItWasMadeOf(t *testing.T) {
 	made := base.Normal()
 	for _, n := range []*int{
 		base.MaxRounds, base.MaxContinuations, base.MaxRepairs, base.Retry.MaxRetries, base.Retry.BackoffBaseMS, base.Retry.OverloadedBackoffBaseMS,
-		base.Retry.StreamIdleTimeoutMS, base.Context.MinRecentMessages, base.Context.CompactionRawSuffixMessages,
+		base.Retry.StreamIdleTimeoutMS, base.Retry.PatienceMS, base.Context.MinRecentMessages, base.Context.CompactionRawSuffixMessages,
 	} {
 		*n = 77
 	}

@@ -52,6 +52,7 @@ func specFacts() map[string]fact {
 		"retry.backoff_base_ms":                  within(0, 60_000).says("The base of the growing waits between calls, in milliseconds.").or("500"),
 		"retry.overloaded_backoff_base_ms":       within(0, 60_000).says("The same for a provider that is overloaded.").or("2000"),
 		"retry.stream_idle_timeout_ms":           within(1_000, 600_000).says("How long a stream may be silent, in milliseconds.").or("60000"),
+		"retry.patience_ms":                      within(0, 86_400_000).says("How long a step continues to call a failing model while no stream follows the run, in milliseconds. Then max_retries does not hold. 0: it holds for every run. Absent and max_retries is 0: 0.").or("900000"),
 		"max_tokens":                             from(0).says("Tokens of one turn; 0: the provider's default."),
 		"temperature":                            from(0).says("Absent: the provider's default."),
 		"top_p":                                  within(0, 1).says("Absent: the provider's default."),

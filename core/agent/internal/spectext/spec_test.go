@@ -18,7 +18,7 @@ import (
 )
 
 const full = `{"id":"a","description":"d","system_prompt":"<p> & q","model":"m","max_rounds":0,"stop":[{"type":"timeout","seconds":30}],"max_continuations":3,"max_repairs":4,` +
-	`"retry":{"max_retries":1,"backoff_base_ms":0,"overloaded_backoff_base_ms":100,"stream_idle_timeout_ms":5000},` +
+	`"retry":{"max_retries":1,"backoff_base_ms":0,"overloaded_backoff_base_ms":100,"stream_idle_timeout_ms":5000,"patience_ms":1000},` +
 	`"max_tokens":100,"temperature":0.5,"top_p":0.9,"stop_sequences":["END"],"reasoning_effort":{"budget":2048},` +
 	`"response_format":{"name":"reply","schema":{"type":"object","properties":{"z":{},"a":{"const":"<&>"}}},"strict":true},` +
 	`"tool_choice":{"mode":"tool","name":"t2"},"provider_options":{"groq":{"service_tier":"flex"}},"execution_mode":"parallel_streaming","events":"live",` +
@@ -35,7 +35,7 @@ func TestDecodeSpecReadsEveryField(t *testing.T) {
 	}
 	want := agent.Spec{
 		ID: "a", Description: "d", SystemPrompt: "<p> & q", Model: "m", MaxRounds: new(0), Stop: []agent.StopSpec{{Type: "timeout", Seconds: 30}}, MaxContinuations: new(3), MaxRepairs: new(4),
-		Retry:     agent.Retry{MaxRetries: new(1), BackoffBaseMS: new(0), OverloadedBackoffBaseMS: new(100), StreamIdleTimeoutMS: new(5000)},
+		Retry:     agent.Retry{MaxRetries: new(1), BackoffBaseMS: new(0), OverloadedBackoffBaseMS: new(100), StreamIdleTimeoutMS: new(5000), PatienceMS: new(1000)},
 		MaxTokens: 100, Temperature: new(0.5), TopP: new(0.9), StopSequences: []string{"END"}, ReasoningEffort: model.EffortBudget(2048),
 		ResponseFormat: &model.ResponseFormat{Name: "reply", Schema: json.RawMessage(`{"type":"object","properties":{"z":{},"a":{"const":"<&>"}}}`), Strict: true},
 		ToolChoice:     model.ToolChoice{Mode: model.ToolNamed, Name: "t2"}, ProviderOptions: map[string]json.RawMessage{"groq": json.RawMessage(`{"service_tier":"flex"}`)}, ExecutionMode: agent.ParallelStreaming, Events: agent.EventsLive,
@@ -122,6 +122,8 @@ func TestDecodeSpecRefuses(t *testing.T) {
 		{"too many retries", `{"id":"a","model":"m","retry":{"max_retries":21}}`, `agent "a": retry.max_retries is 21, allowed are 0 to 20`},
 		{"too long a backoff", `{"id":"a","model":"m","retry":{"backoff_base_ms":60001}}`, `agent "a": retry.backoff_base_ms is 60001, allowed are 0 to 60000`},
 		{"a backoff that no duration holds", `{"id":"a","model":"m","retry":{"overloaded_backoff_base_ms":18446744073709551}}`, `agent "a": retry.overloaded_backoff_base_ms is 18446744073709551, allowed are 0 to 60000`},
+		{"more patience than a day", `{"id":"a","model":"m","retry":{"patience_ms":86400001}}`, `agent "a": retry.patience_ms is 86400001, allowed are 0 to 86400000`},
+		{"a patience below zero", `{"id":"a","model":"m","retry":{"patience_ms":-1}}`, `agent "a": retry.patience_ms is -1, allowed are 0 to 86400000`},
 		{"no patience with a stream", `{"id":"a","model":"m","retry":{"stream_idle_timeout_ms":999}}`, `agent "a": retry.stream_idle_timeout_ms is 999, allowed are 1000 to 600000`},
 		{"negative tokens", `{"id":"a","model":"m","max_tokens":-1}`, `agent "a": max_tokens is -1, want 0 (the provider's default) or more`},
 		{"too large a top_p", `{"id":"a","model":"m","top_p":1.5}`, `agent "a": top_p is 1.5, allowed are 0 to 1`},

@@ -31,8 +31,11 @@ const (
 )
 
 // modelCalls is how often the step may call its model over all its deliveries
-// together.
+// together, while a stream follows the run or the agent has no patience.
 func (t *Turn) modelCalls() uint8 { return uint8(t.step.Agent.Spec.ModelCalls()) } // at most 21, see agent.Spec.Check
+
+// oneMore counts up, but never around: a patient run may make more calls than fit.
+func oneMore(n uint8) uint8 { return max(n, n+1) }
 
 // callsSoFar is how many of the allowed model calls of the step have failed in
 // earlier deliveries. A claim that was lost may have cost one, but never the
@@ -49,7 +52,7 @@ func (t *Turn) callFailed(ctx context.Context, err error) error {
 		return err
 	}
 	t.broken = true
-	t.failed++ // counted before anything else: the nack has it on every further way of the step
+	t.failed = oneMore(t.failed) // counted before anything else: the nack has it on every further way of the step
 	kind, asked := Classify(err)
 	t.step.Claim.Failed(t.member.Provider, t.asked.Model, string(kind))
 	if Passing(err) && t.speech.whole() {
@@ -58,7 +61,7 @@ func (t *Turn) callFailed(ctx context.Context, err error) error {
 	}
 	t.fails(string(kind))
 	leaves := !t.speech.whole() && t.switches(err, kind, asked)
-	if leaves && t.failed < t.modelCalls() {
+	if leaves && t.mayCall(ctx) {
 		if next := t.nextMember(); next != nil {
 			return t.goElsewhere(ctx, next, kind, err)
 		}
@@ -76,11 +79,12 @@ func (t *Turn) callFailed(ctx context.Context, err error) error {
 		return &EndError{Code: "model", Cause: err}
 	case asked > maxRetryAfter:
 		return &EndError{"rate_limited", fmt.Sprintf("the provider asks for a pause of %s, at most %s are waited", asked, maxRetryAfter), err}
-	case t.failed >= t.modelCalls():
+	}
+	wait, ok := t.wait(ctx, t.member, t.asked.Model, kind, asked)
+	if !ok {
 		return &EndError{Code: "model", Cause: err}
 	}
-	wait := max(t.env().Jitter(Pause(t.step.Agent.Spec.Retry, kind, t.failed)), asked, t.step.Circuits.Wait(t.member, t.asked.Model))
-	t.step.Claim.Warn(ctx, "model call failed, will be retried", "kind", kind, "wait", wait, "failed", t.failed, "error", err)
+	t.step.Claim.Warn(ctx, "model call failed, will be retried", "kind", kind, "wait", wait, "failed", t.failed, "error", err, "patience", t.patience.left(t.env().Millis()))
 	t.step.Events.Emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Wait: wait.Milliseconds(), Reason: string(kind)})
 	t.pauses(wait)
 	// Announced in both cases: a reader who stays sees why nothing comes.
@@ -113,7 +117,10 @@ func (t *Turn) goElsewhere(ctx context.Context, next *registry.BoundModel, kind 
 // goBack waits for a member that was left before, since the current one has failed
 // permanently and no other remains.
 func (t *Turn) goBack(ctx context.Context, back *leftMember, kind model.ErrorKind, err error) error {
-	wait := max(t.env().Jitter(Pause(t.step.Agent.Spec.Retry, back.kind, t.failed)), back.asked, t.step.Circuits.Wait(back.member, back.member.Name))
+	wait, ok := t.wait(ctx, back.member, back.member.Name, back.kind, back.asked)
+	if !ok {
+		return &EndError{Code: "model", Cause: t.gone(err, kind)}
+	}
 	t.step.Claim.Warn(ctx, "model call failed permanently, earlier pool member retried", "kind", kind, "member", back.member.ID, "wait", wait, "failed", t.failed, "error", err)
 	t.step.Events.Emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Wait: wait.Milliseconds(), Reason: string(kind)})
 	t.pauses(wait)

@@ -42,6 +42,8 @@ type Prompt interface {
 type Claim interface {
 	// Refence takes the claim's next fence.
 	Refence(ctx context.Context) (fence uint64, err error)
+	// Followed reports whether a stream of another process is known to follow the run.
+	Followed(ctx context.Context) bool
 	// SaidAt is the time when the turn is complete, in unix milliseconds; it is
 	// called at that time.
 	SaidAt() int64
@@ -80,6 +82,12 @@ type Start struct {
 	// Failed is how many calls for the turn have failed in earlier deliveries, and Lost how
 	// many claims that made it were lost.
 	Failed, Lost uint8
+	// Since is the time since when the provider fails, in unix milliseconds, as the last
+	// delivery has left it: it expected another call. 0: it did not, or none has failed.
+	Since int64
+	// PatientUntil is when the run may not wait for its provider any more, in unix
+	// milliseconds, since its time is over; 0: it has no such time.
+	PatientUntil int64
 	// LastWords means that the words may become the last message of a run that a
 	// person ends. They may not if they answer input that only the turn's own
 	// commit reads.
@@ -98,6 +106,7 @@ type Turn struct {
 	spent     accounting.Spent // by the calls of this delivery
 	failed    uint8            // calls for this turn, over all deliveries, those of lost claims included
 	lastWords bool
+	patience  patience
 
 	model     *registry.BoundModel // that is called next: the agent's, or a member of its pool
 	member    *registry.BoundModel // that was called last
@@ -123,6 +132,7 @@ func New(step Step, from Start) *Turn {
 		step.Prompt.Use(t.model)
 	}
 	t.failed = callsSoFar(from.Failed, from.Lost, t.modelCalls())
+	t.patience = patience{lasts: step.Agent.Spec.Retry.Patience().Milliseconds(), until: from.PatientUntil, since: from.Since}
 	return t
 }
 
@@ -139,6 +149,15 @@ func (t *Turn) Failures() uint8 {
 		return 0
 	}
 	return t.failed
+}
+
+// Failing is the time since when the provider fails, for the next delivery, in unix
+// milliseconds: see [Start].Since; nil on nil.
+func (t *Turn) Failing() *int64 {
+	if t == nil {
+		return nil
+	}
+	return &t.patience.since
 }
 
 // Spent is the usage of models for the turn in this delivery; nil on nil.
@@ -198,7 +217,15 @@ func (t *Turn) env() *env.Env { return t.step.Circuits.Env }
 // The error is a *[RetryError], an *[EndError], the context's cause, or what a port has
 // returned.
 func (t *Turn) Infer(ctx context.Context) (*core.Message, error) {
-	if t.failed >= t.modelCalls() { // the delivery that made the last call could not store the run's end
+	m, err := t.infer(ctx)
+	if _, ends := errors.AsType[*EndError](err); ends { // if the end cannot be stored, the next delivery stores it, without a call
+		t.patience.since = 0
+	}
+	return m, err
+}
+
+func (t *Turn) infer(ctx context.Context) (*core.Message, error) {
+	if t.failed >= t.modelCalls() && t.patience.since == 0 { // the delivery that made the last call could not store the run's end
 		return nil, &EndError{Code: "model", Cause: fmt.Errorf("the model has failed %d times", t.failed)}
 	}
 	for {
@@ -396,6 +423,10 @@ func (t *Turn) refused(ctx context.Context, wait time.Duration) error {
 	cause := &RefusedError{wait}
 	// Spread, so that not all who wait come at once for the one call that probes.
 	wait += t.env().Jitter(breaker.CircuitProbe)
+	wait, ok := t.waitRefused(ctx, wait)
+	if !ok {
+		return &EndError{Code: "model", Cause: t.gone(cause, reasonOpen)}
+	}
 	listener{t}.Circuit(ctx, breaker.CircuitOpen, wait)
 	return &RetryError{wait, cause}
 }

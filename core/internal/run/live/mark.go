@@ -34,6 +34,11 @@ func (m Mark) Record(records thread.Records, head thread.Head) (store.Record, er
 	}, err
 }
 
+// Valid reports whether the mark holds at a time, in unix milliseconds. The clocks of two
+// processes differ by less than [MarkLife]: one that ends later than that allows comes from a
+// wrong clock.
+func (m Mark) Valid(now int64) bool { return m.Until > now && m.Until < now+2*MarkLife.Milliseconds() }
+
 // Lister lists records of a thread: see [store.Backend].
 type Lister interface {
 	Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error)

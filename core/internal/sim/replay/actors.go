@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model"
@@ -33,7 +34,7 @@ func (d *director) cast() *registry.Resolved {
 	}
 	played := d.recording.agent.Played(d, tools)
 	none := 0
-	played.Spec.MaxContinuations, played.Spec.Retry.MaxRetries = &none, &retries // a turn comes as it was stored
+	played.Spec.MaxContinuations, played.Spec.Retry = &none, agent.Retry{MaxRetries: &retries} // a turn comes as it was stored
 	return played
 }
 
