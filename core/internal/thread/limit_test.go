@@ -57,6 +57,7 @@ func TestSizeOfATypicalHeadIsUnderAKilobyte(t *testing.T) {
 		h = must(t, h, thread.Input{ID: id("x"), Owner: owner, Dedupe: 1<<62 + i}, thread.Retract{ID: id("x")})
 	}
 	h.TailSum, h.Run.Children = 1<<31, []core.ID{id("c1"), id("c2")}
+	h.Extensions = []thread.Extension{{Run: h.Run.ID, Tag: 2, Value: make([]byte, 8)}}
 	for i := range h.Tickets {
 		h.Tickets[i].WakeAt = start + 86_400_000
 	}
