@@ -162,13 +162,13 @@ func TestEncodedHeadIsFixedForGood(t *testing.T) {
 func TestAnotherProgramsFieldIsCarriedThroughTheCodec(t *testing.T) {
 	h := must(t, thread.Head{}, thread.Enqueue{Dispatch: id("d"), Run: id("r")}, thread.TakeClaim{Worker: "w", Lease: 30_000})
 	plain := string(h.AppendBinary(nil))
-	foreign := "r" + z + "\x88\x27" + "\x05\x00\xff\x00\xff\x00" + "r" + z + "\x02" + "\x00"
+	foreign := "r" + z + "\x88\x27" + "\x05\x00\xff\x00\xff\x00" + "r" + z + "\x03" + "\x00"
 	stored := strings.TrimSuffix(plain, "\x00") + string(rune(len(foreign))) + foreign
 	h, err := thread.Decode([]byte(stored))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []thread.Extension{{Run: id("r"), Tag: 5000, Value: []byte("\x00\xff\x00\xff\x00")}, {Run: id("r"), Tag: 2, Value: []byte{}}}
+	want := []thread.Extension{{Run: id("r"), Tag: 5000, Value: []byte("\x00\xff\x00\xff\x00")}, {Run: id("r"), Tag: 3, Value: []byte{}}}
 	if diff := cmp.Diff(want, h.Extensions); diff != "" {
 		t.Error(diff)
 	}

@@ -145,6 +145,7 @@ func smallWorld(h thread.Head) []thread.Change {
 		thread.ExtendLease{Fence: fence, Lease: 1_000},
 		thread.Nack{Fence: fence},
 		thread.Nack{Fence: fence, Kind: thread.NackGiven},
+		thread.Nack{Fence: fence, Kind: thread.NackModel, ModelFailed: 1, Failing: new(int64(start))},
 		thread.Nack{Fence: fence, Kind: thread.NackLacks, AvailableAt: start + 1_000},
 		thread.Nack{Fence: fence, AvailableAt: start + 1_000},
 		thread.CommitClose{Fence: fence, From: h.Seq, Seq: h.Seq + n})

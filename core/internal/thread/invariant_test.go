@@ -253,7 +253,7 @@ func checkEnd(check checker, h, n thread.Head, r thread.Result) {
 	if same {
 		newer := func(h thread.Head) (all []thread.Extension) {
 			for _, e := range h.Extensions {
-				if e.Tag != 1 { // the times
+				if e.Tag > 2 { // else the times, or since when the model fails
 					all = append(all, e)
 				}
 			}
@@ -261,6 +261,9 @@ func checkEnd(check checker, h, n thread.Head, r thread.Result) {
 		}
 		check(reflect.DeepEqual(newer(n), newer(h)), "a field of a newer program was lost")
 		checkTimes(check, h, n)
+		since := n.FailingSince()
+		check(since != 0 || !slices.ContainsFunc(n.Extensions, func(e thread.Extension) bool { return e.Tag == 2 }), "the time of an outage is kept that does not hold any more")
+		check(since == 0 || n.Run.Step == h.Run.Step && n.Run.Cursor != thread.CursorTools && !closing, "the model fails since %d in another step", since)
 	}
 	steered := func(d thread.Dispatch) bool { return d.Steered }
 	i, was := slices.IndexFunc(n.Pending, steered), slices.ContainsFunc(h.Pending, steered)
