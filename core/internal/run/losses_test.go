@@ -53,7 +53,7 @@ func TestWhatIsLostIsLogged(t *testing.T) {
 			return "", recordname.Input(w.submit(t, key, "second", mailbox.ModeSteer).DispatchID, 0)
 		}, []string{
 			`msg="input is lost" step=2 input=STEERED error="queued input Q#STEERED#0 is missing: stored data is corrupt"`,
-			`msg="model call failed, will be retried" step=2 kind=overloaded wait=1s failed=1 error=""`,
+			`msg="model call failed, will be retried" step=2 kind=overloaded wait=1s failed=1 error="" patience=15m0s`,
 			`msg="step released, will be retried" step=2 kind=model pause=1s error="inference: "`,
 			`msg="input is lost" step=2 input=STEERED error="queued input Q#STEERED#0 is missing: stored data is corrupt"`,
 			`msg="run finished" agent=demo steps=2 tokens_in=0 tokens_out=0 duration=1s end=natural_end`,

@@ -32,6 +32,9 @@ func failing(n int, failure error, calls *int) modelFunc {
 	}
 }
 
+// impatient is an agent that counts the calls of its model, whoever listens.
+func impatient() agent.Spec { return agent.Spec{Retry: agent.Retry{PatienceMS: new(0)}} }
+
 // A step calls its model three times over all its deliveries together; what can
 // never succeed is called once.
 func TestModelCallsOfAStepAreCountedOverItsDeliveries(t *testing.T) {
@@ -57,7 +60,7 @@ func TestModelCallsOfAStepAreCountedOverItsDeliveries(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				called := 0
-				w := newWorld(t, options{model: failing(tt.times, tt.failure, &called)})
+				w := newWorld(t, options{agents: spec(t, failing(tt.times, tt.failure, &called), impatient())})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 				w.finish(t, key, nil)
 				if got := w.end(t, key, receipt); called != tt.calls || got != tt.end {
@@ -103,7 +106,7 @@ func TestRetryAfterIsWaitedInTheMailbox(t *testing.T) {
 func TestLostClaimsCountAsModelCallsButForTheLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		called := 0
-		w := newWorld(t, options{model: failing(10, &model.Error{Kind: model.KindOverloaded, Message: "overloaded"}, &called)})
+		w := newWorld(t, options{agents: spec(t, failing(10, &model.Error{Kind: model.KindOverloaded, Message: "overloaded"}, &called), impatient())})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		for range 4 {
 			w.take(t, key)

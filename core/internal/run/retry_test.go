@@ -172,7 +172,7 @@ func TestRetryPolicy(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := &cutting{calls: [][]model.Delta{tt.said}, failure: tt.failure, began: time.Now()}
-				w := newWorld(t, options{env: drawing(tt.draw), agents: spec(t, m, agent.Spec{Retry: agent.Retry{MaxRetries: tt.retries, BackoffBaseMS: tt.base}})})
+				w := newWorld(t, options{env: drawing(tt.draw), agents: spec(t, m, agent.Spec{Retry: agent.Retry{MaxRetries: tt.retries, BackoffBaseMS: tt.base, PatienceMS: new(0)}})})
 				m.world = w
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 				var sink history.Sink

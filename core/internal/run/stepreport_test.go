@@ -30,7 +30,7 @@ func TestStepsReport(t *testing.T) {
 		{"calls that other deliveries make again", "hi", options{model: failing(2, &model.Error{Kind: model.KindRateLimited}, new(int))}, 0, nil, []string{
 			"demo: reported  rate_limited", "demo: reported  rate_limited", "demo: reported done natural_end",
 		}},
-		{"calls that fail for the last time", "hi", options{model: failing(9, &model.Error{Kind: model.KindProvider}, new(int))}, 0, nil, []string{
+		{"calls that fail for the last time", "hi", options{agents: spec(t, failing(9, &model.Error{Kind: model.KindProvider}, new(int)), impatient())}, 0, nil, []string{
 			"demo: reported  provider", "demo: reported  provider", "demo: reported done error model provider",
 		}},
 		{"a permanent failure", "fail", options{}, 0, nil, []string{"demo: reported done error model invalid_request"}},

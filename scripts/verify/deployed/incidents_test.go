@@ -34,7 +34,8 @@ func minutes(at time.Time, sample func(at time.Time) alarms.Sample) (samples []a
 	return samples
 }
 
-// The provider responds with 503: runs that a client follows fail, others are retried.
+// The provider responds with 503: runs that a client follows fail, others wait until it is
+// back.
 func TestIncidentProviderDown(t *testing.T) {
 	t.Parallel()
 	provider := &outage{down: true}
@@ -45,10 +46,11 @@ func TestIncidentProviderDown(t *testing.T) {
 	d := deployWith(t, map[string]string{"Auth": "none", "Model": "openai/gpt-5-mini", "ModelBaseUrl": server.URL, "EgressAllow": "127.0.0.1", "StepTimeout": "60"}, deployOptions{folders: mains})
 	stop := d.poll(t)
 	rest, http := d.door(t, "RestApi"), d.door(t, "HttpApi")
-	threads := []string{"background", "s1", "s2", "s3", "s4"}
-	d.says(t, http, threads[0], "hello")
+	const background = "background"
+	threads := []string{"s1", "s2", "s3", "s4", "s5"}
+	d.says(t, http, background, "hello")
 	var bodies []io.Reader
-	for _, id := range threads[1:] { // which retry side by side
+	for _, id := range threads { // which retry side by side
 		bodies = append(bodies, chat(t, rest, id, "hello").Body)
 	}
 	for _, body := range bodies {
@@ -59,11 +61,16 @@ func TestIncidentProviderDown(t *testing.T) {
 	}
 	d.checkAlarming(t, "while the provider is down", minuteAfter(), nil, "FailedRuns", "ProviderErrors")
 	d.checkShown(t, "FailedRuns", []string{"reason", "tenant", "agent", "thread"},
-		"model public demo background", "model public demo s1", "model public demo s2", "model public demo s3", "model public demo s4")
+		"model public demo s1", "model public demo s2", "model public demo s3", "model public demo s4", "model public demo s5")
 	d.checkShown(t, "ProviderErrors", []string{"provider", "model", "reason"}, "openai-compatible gpt-5-mini overloaded")
 	d.checkDoctor(t, "while the provider is down", d.doctor(t, nil),
-		"problem failed-runs 5: see the page of the alarm for the code in infra/README.md, then retry the runs")
+		"problem failed-runs 5: see the page of the alarm for the code in infra/README.md, then retry the runs",
+		"warn models 1: look for \"model call failed\" in the log of Step, and check key, quota and status of the provider")
+	if h := d.head(t, background); h.FailingSince() == 0 || h.Run.Attempts > 1 {
+		t.Errorf("the run that no stream follows does not wait for the provider: %+v", h)
+	}
 	provider.set(false)
+	d.ends(t, background) // with its next call, within 30 s
 	for _, id := range threads {
 		d.says(t, http, id, "hello again")
 	}

@@ -84,7 +84,11 @@ func (t *Turn) callFailed(ctx context.Context, err error) error {
 	if !ok {
 		return &EndError{Code: "model", Cause: err}
 	}
-	t.step.Claim.Warn(ctx, "model call failed, will be retried", "kind", kind, "wait", wait, "failed", t.failed, "error", err, "patience", t.patience.left(t.env().Millis()))
+	said := []any{"kind", kind, "wait", wait, "failed", t.failed, "error", err}
+	if left := t.patience.left(t.env().Millis()); left > 0 && !t.step.Events.Listened() {
+		said = append(said, "patience", left)
+	}
+	t.step.Claim.Warn(ctx, "model call failed, will be retried", said...)
 	t.step.Events.Emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Wait: wait.Milliseconds(), Reason: string(kind)})
 	t.pauses(wait)
 	// Announced in both cases: a reader who stays sees why nothing comes.
