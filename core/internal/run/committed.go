@@ -33,6 +33,9 @@ func (m *machine) remember(ctx context.Context) {
 		return
 	}
 	next.Record, next.Standing = m.base.record, m.holder.account.Standing()
+	if m.holder.head.Run.ID != m.holder.id { // the run is over: no step reads its record, and most threads that are kept have no run
+		next.Record = nil
+	}
 	if m.draft.asked != nil {
 		next.Sent = m.draft.asked
 	}

@@ -63,12 +63,22 @@ func (s *backend) write(key core.ThreadKey, c store.Commit, records []store.Reco
 	s.setHead(key, thread, &c.Head)
 }
 
-// setHead stores a head and indexes it.
+// roomy is the room that a head with a run or queued input has at least.
+const roomy = 256
+
+// setHead stores a head and indexes it. A head with a run or queued input takes up to ten
+// times the bytes of one without. Most threads have neither, and no room for them: that of a
+// run that ends goes on to the next one, of any thread.
 func (s *backend) setHead(key core.ThreadKey, thread *contents, next *store.Head) {
+	idle := next.Run.ID.IsZero() && len(next.Pending) == 0
+	into := thread.head // no other code has the old one
+	if !idle && cap(into) < roomy {
+		into, s.spare = s.spare, nil
+	}
 	thread.marked = 0
-	thread.head, thread.version = next.AppendBinary(thread.head[:0]), next.Version // no other code has the old one
-	if next.Deleted {                                                              // nothing follows that would need the room of the heads before
-		thread.head = slices.Clone(thread.head)
+	thread.head, thread.version = next.AppendBinary(into[:0]), next.Version
+	if idle && cap(thread.head) >= roomy {
+		thread.head, s.spare = slices.Clone(thread.head), thread.head
 	}
 	s.indexHead(key, next.DueAt, next.Run.WaitsSince)
 }

@@ -21,6 +21,7 @@ type backend struct {
 	pointers map[pointer][]byte
 	waiting  map[string]map[string]int64 // by tenant and thread
 	lists    lists                       // nil: no list was read yet
+	spare    []byte                      // room for a head, see setHead
 
 	profiles map[string]*profiles // by tenant
 	configs  map[string][]byte    // by hash
