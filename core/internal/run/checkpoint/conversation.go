@@ -122,29 +122,39 @@ func (c *Conversation) messageAt(seq uint64) *core.Message {
 // shownFrom is the sequence from which on a window shows messages.
 func shownFrom(w *core.Window) uint64 { return max(w.First, w.Summary+1) }
 
-// messageSize is about what a message takes in memory, in bytes.
+// messageSize is about what a message takes in memory, in bytes: its structs, with their
+// places in lists that have room to grow, and its texts, with what the allocator rounds up.
 func messageSize(m core.Message) int {
-	const message, block, call, result = 256, 80, 64, 128 // the structs
-	size := message + len(m.ID) + len(m.Model) + len(m.Provider)
+	const message, block, call, result, turn = 240, 144, 112, 112, 100
+	size, texts := message, len(m.ID)+len(m.Model)+len(m.Provider)
+	if m.Role == core.RoleAssistant { // its window and its usage
+		size += turn
+	}
 	for _, b := range m.Content {
-		size += block + len(b.Text) + len(b.Echo) + len(b.Origin)
+		size += block
+		texts += len(b.Text) + len(b.Echo) + len(b.Origin)
 	}
 	for _, c := range m.ToolCalls {
-		size += call + len(c.ID) + len(c.Name) + len(c.Arguments) + len(c.Echo) + len(c.Origin)
+		size += call
+		texts += len(c.ID) + len(c.Name) + len(c.Arguments) + len(c.Echo) + len(c.Origin)
 	}
 	if r := m.ToolResult; r != nil {
-		size += result + len(r.CallID) + len(r.Name) + len(r.Data) + len(r.Message)
+		size += result
+		texts += len(r.CallID) + len(r.Name) + len(r.Data) + len(r.Message)
 	}
-	return size
+	return size + rounded(texts)
 }
 
-// bytes is about the memory that the conversation takes: the run's first message
-// stays with it when the window has moved on.
+// rounded is what the allocator takes for so many bytes of text.
+func rounded(bytes int) int { return bytes + bytes/8 }
+
+// bytes is about the memory that the conversation takes, with its place in the cache: the
+// run's first message stays with it when the window has moved on.
 func (c *Conversation) bytes() int {
-	const fixed = 1 << 10
-	size := fixed + c.size + c.Snapshot.Size()
+	const fixed, record, changed = 1600, 900, 96
+	size := fixed + c.size + c.Snapshot.Size() + changed*len(c.changed)
 	if c.Record != nil {
-		size += len(c.Record.Response)
+		size += record + rounded(len(c.Record.Response)+len(c.Record.Request))
 	}
 	if c.Summary != nil {
 		size += messageSize(c.Summary.Message)

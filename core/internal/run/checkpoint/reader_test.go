@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
@@ -70,18 +71,24 @@ func TestSizeOfAMessage(t *testing.T) {
 		m    core.Message
 		want int
 	}{
-		{"nothing", core.Message{}, 256},
-		{"id and model", core.Message{ID: "1", Model: "22"}, 259},
-		{"blocks", core.Message{Content: []core.Block{{Text: "1", Echo: json.RawMessage("22"), Origin: "333"}, {Text: "4444"}}}, 256 + 2*80 + 10},
-		{"calls", core.Message{ToolCalls: []core.ToolCall{{ID: "1", Name: "22", Arguments: json.RawMessage("333")}, {Echo: json.RawMessage("4444"), Origin: "55555"}}}, 256 + 2*64 + 15},
-		{"a result", core.Message{ToolResult: &core.ToolResult{CallID: "1", Name: "22", Data: json.RawMessage("333"), Message: "4444"}}, 256 + 128 + 10},
+		{"nothing", core.Message{}, 240},
+		{"a turn", core.Message{Role: core.RoleAssistant}, 340},
+		{"id and model", core.Message{ID: "12345", Model: "222"}, 249},
+		{"blocks", core.Message{Content: []core.Block{{Text: "1", Echo: json.RawMessage("22"), Origin: "333"}, {Text: "4444"}}}, 539},
+		{"calls", core.Message{ToolCalls: []core.ToolCall{{ID: "1", Name: "22", Arguments: json.RawMessage("333")}, {Echo: json.RawMessage("4444"), Origin: "55555"}}}, 480},
+		{"a result", core.Message{ToolResult: &core.ToolResult{CallID: "1", Name: "22", Data: json.RawMessage("333"), Message: "4444"}}, 363},
+		{"a long text", core.Message{Content: []core.Block{{Text: strings.Repeat("x", 8000)}}}, 9384},
 	}
 	for _, tt := range tests {
 		if got := messageSize(tt.m); got != tt.want {
 			t.Errorf("%s: %d bytes, want %d", tt.name, got, tt.want)
 		}
 	}
-	if got := (&Conversation{size: 10}).bytes(); got != 1034 {
-		t.Errorf("a conversation of 10 bytes has %d, want 1034", got)
+	for want, c := range map[int]Conversation{
+		1610: {size: 10}, 2507: {Record: &thread.RunRecord{Run: core.Run{Response: "123"}, Request: json.RawMessage("1234")}}, 1792: {changed: map[state.KeyPath]uint64{{Name: "a"}: 1, {Name: "b"}: 2}},
+	} {
+		if got := c.bytes(); got != want {
+			t.Errorf("%+v has %d bytes, want %d", c, got, want)
+		}
 	}
 }
