@@ -83,7 +83,8 @@ type Options struct {
 	// Window bounds how much of a conversation a model is sent, in tokens, in addition to
 	// the limits of its agent and the model; 0: they decide.
 	Window int
-	// CacheSize bounds the conversations that are kept in memory, in bytes; 0: 64 MiB.
+	// CacheSize bounds the conversations that are kept in memory, in bytes of the heap; 0: 64
+	// MiB. With GOGC=100, the garbage collector allows as much garbage again.
 	CacheSize int
 	// Snapshot is how many turns of a thread pass until its state is stored again, in
 	// addition to the start of each run that finds it changed; 0: 16.

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -11,9 +12,23 @@ import (
 // make bench prints both.
 const garbage = 200
 
-// collectRarely configures the garbage collector, unless GOGC is set.
-func collectRarely(environ []string) {
-	if !slices.ContainsFunc(environ, func(v string) bool { return strings.HasPrefix(v, "GOGC=") && v != "GOGC=" }) {
-		debug.SetGCPercent(garbage)
+// collectRarely configures the garbage collector, unless GOGC is set, and returns how many
+// percent of the memory in use the garbage may take; below 0: any.
+func collectRarely(environ []string) (percent int) {
+	before := debug.SetGCPercent(garbage)
+	if slices.ContainsFunc(environ, func(v string) bool { return strings.HasPrefix(v, "GOGC=") && v != "GOGC=" }) {
+		debug.SetGCPercent(before)
+		return before
 	}
+	return garbage
+}
+
+// cacheMemory is the memory that cached conversations take of the process, with the garbage
+// that the collector allows because of them.
+const cacheMemory = 64 << 20
+
+// cacheSize returns the size of the cache, which counts no garbage, for memory that does; 0:
+// [cacheMemory]. If any garbage is allowed, a limit of the process bounds it.
+func cacheSize(memory, percent int) int {
+	return cmp.Or(memory, cacheMemory) / (100 + max(percent, 0)) * 100
 }

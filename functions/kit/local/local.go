@@ -105,7 +105,7 @@ func start(ctx context.Context, environ []string, d wiring.Deployment) error {
 	}
 	defer listener.Close() // a second time if the server ran
 	s.Addr = reachable(s.Addr, listener.Addr())
-	collectRarely(environ)
+	s.CacheSize = cacheSize(s.CacheSize, collectRarely(environ))
 	e := env.System()
 	e.Reach = killpoints.Reach(e.Reach)
 	h, err := newHost(ctx, e, s, log, d)

@@ -13,11 +13,12 @@ import (
 	"runtime/debug"
 	"strconv"
 	"testing"
+
+	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
 // BenchmarkResidentThreads is the memory that the local host has for threads of one run of
-// two steps each, after the runs. Live is what is still referred to; resident is what the
-// heap takes with the garbage that the collector allows, as long as other requests make some.
+// two steps each, after the runs. It counts what is referred to, without garbage.
 func BenchmarkResidentThreads(b *testing.B) {
 	for _, data := range []string{"memory", "bolt"} {
 		b.Run(data, func(b *testing.B) {
@@ -25,7 +26,7 @@ func BenchmarkResidentThreads(b *testing.B) {
 				data = filepath.Join(b.TempDir(), "data.db")
 			}
 			defer debug.SetGCPercent(debug.SetGCPercent(100))
-			collectRarely(os.Environ())
+			_ = collectRarely(os.Environ())
 			_, h := serveOpenHost(b, data)
 			run := runner(b, h)
 			for i := range 100 { // what a process has once
@@ -39,6 +40,35 @@ func BenchmarkResidentThreads(b *testing.B) {
 			b.ReportMetric(live, "live-MB/1000threads")
 			runtime.KeepAlive(h)
 		})
+	}
+}
+
+// The conversations that a host caches take no more of the heap than the cache may: with a
+// cache of another size, nothing else is different.
+func TestTheCacheOfTheHostIsBounded(t *testing.T) {
+	const threads, size = 200, 300_000 // they would take twice as much
+	takes := func(cache int) int64 {
+		s, err := settings.Read(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Data, s.CacheSize = "memory", cache
+		_, h := serveSettings(t, s)
+		run := runner(t, h)
+		run("first") // what a process has once
+		before := liveHeap()
+		for i := range threads {
+			run("t" + strconv.Itoa(i))
+		}
+		after := liveHeap()
+		runtime.KeepAlive(h)
+		return after - before
+	}
+	takes(1) // the types of a process are looked at once
+	without, bounded, all := takes(1), takes(size), takes(64<<20)
+	t.Logf("%d threads take %d bytes, with a cache of %d bytes %d, with a large one %d", threads, without, size, bounded, all)
+	if took := bounded - without; took > size*11/10 || took < size/2 {
+		t.Errorf("the cache takes %d bytes, want at most %d", took, size)
 	}
 }
 

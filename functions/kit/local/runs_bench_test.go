@@ -31,7 +31,7 @@ func hostRuns(b *testing.B, data string, clients int) {
 		data = filepath.Join(b.TempDir(), "data.db")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
-	collectRarely(os.Environ())
+	_ = collectRarely(os.Environ())
 	url, h := serveOpenHost(b, data)
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
 	streamRun(b, client, url, "first")

@@ -54,7 +54,7 @@ func converse(ctx context.Context, environ []string, in io.Reader, out io.Writer
 	}
 	s.Addr = "" // it does not listen
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: s.LogLevel}))
-	collectRarely(environ)
+	s.CacheSize = cacheSize(s.CacheSize, collectRarely(environ))
 	e := env.System()
 	e.Reach = killpoints.Reach(e.Reach)
 	h, err := newHost(ctx, e, s, log, d)

@@ -125,7 +125,7 @@ func awsVariables() []variable {
 		{
 			Variable{
 				Name: "AWS_LAMBDA_FUNCTION_MEMORY_SIZE", Default: "256", Allowed: "a number of megabytes",
-				Meaning: "The memory of the function in MB, which Lambda sets. A quarter of it, at least 8 MB, caches conversations. Go keeps at most 85 % of it.",
+				Meaning: "The memory of the function in MB, which Lambda sets. A quarter of it, at least 8 MB, caches conversations. Go keeps at most 85 % of it, with the cache and all garbage.",
 			},
 			func(s *Settings, v string) error {
 				megabytes, err := strconv.ParseUint(v, 10, 20)
