@@ -52,16 +52,17 @@ func (p *pager) backwards(ctx context.Context, after uint64, early bool) (before
 			from = max(from, hidden.Record())
 		}
 		for entry, err := range threadlog.EntriesBackwards(ctx, p.reads.store, p.reads.records, p.key, from, last) {
-			switch {
-			case err != nil:
+			if err != nil {
 				return nil, err
-			case entry.Message == nil:
-			case len(p.page.Messages) == p.query.Limit,
-				p.size+entry.Size > p.query.Bytes && (early || len(p.page.Messages) > 0):
-				return entry.Message, nil
-			default:
-				p.add(messageOf(&entry.Entry), entry.Size)
 			}
+			if entry.Message == nil {
+				continue
+			}
+			size := entry.JSONSize()
+			if len(p.page.Messages) == p.query.Limit || p.size+size > p.query.Bytes && (early || len(p.page.Messages) > 0) {
+				return entry.Message, nil
+			}
+			p.add(messageOf(&entry.Entry), size)
 		}
 		if hidden.From <= after+1 {
 			return nil, nil
@@ -121,11 +122,12 @@ func (p *pager) descending(ctx context.Context, before uint64) error {
 			if e.Message == nil || !p.shows(e.Message) {
 				continue
 			}
-			if len(p.page.Messages) >= p.query.Limit || !p.fits(e.Size) {
+			size := e.JSONSize()
+			if len(p.page.Messages) >= p.query.Limit || !p.fits(size) {
 				p.page.Next = e.Seq + 1
 				return nil
 			}
-			p.add(messageOf(&e.Entry), e.Size)
+			p.add(messageOf(&e.Entry), size)
 		}
 		if hidden.From <= max(p.first, 1) {
 			return nil

@@ -10,16 +10,17 @@ import (
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/wire"
 )
 
-// sizeOf is how many bytes the record of a message has.
+// sizeOf is how many bytes the entry of a message has as JSON.
 func sizeOf(t *testing.T, m *core.Message) int {
 	t.Helper()
-	payload, err := thread.Records{}.EncodeEntry(&thread.Entry{Run: m.RunID, Message: m})
+	text, err := wire.JSON(&thread.Entry{Run: m.RunID, Message: m})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return len(payload)
+	return len(text)
 }
 
 // toolResult is a result with a text of so many bytes.

@@ -15,7 +15,7 @@ import (
 type openResult struct {
 	call  int
 	entry thread.Entry
-	size  int // bytes of its record
+	size  int // bytes of its JSON
 }
 
 // openResults yields the results of the open round whose calls the head marks done, in
@@ -52,7 +52,7 @@ func (r *reader) openResults(ctx context.Context, key core.ThreadKey, head threa
 				missing(next)
 				return
 			}
-			if !yield(openResult{i, entry, len(record.Payload)}, nil) {
+			if !yield(openResult{i, entry, entry.JSONSize()}, nil) {
 				return
 			}
 			next = nextDone(calls, i+1)

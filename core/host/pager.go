@@ -96,10 +96,11 @@ func (p *pager) addRange(ctx context.Context, from, to uint64) (seq uint64, full
 			return seq, false, nil
 		}
 		if entry.Message != nil && p.shows(entry.Message) {
-			if !p.fits(entry.Size) {
+			size := entry.JSONSize()
+			if !p.fits(size) {
 				return seq, true, nil // seq is the record before this one
 			}
-			p.add(messageOf(&entry.Entry), entry.Size)
+			p.add(messageOf(&entry.Entry), size)
 		}
 		seq = entry.Seq
 	}

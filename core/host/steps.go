@@ -159,11 +159,12 @@ type steps struct {
 // the record's sequence instead.
 func (b *steps) add(e threadlog.Entry) {
 	begins := e.Failed != nil || e.Message != nil && e.Message.Role == core.RoleAssistant
-	if begins && len(b.page.Steps) > 0 && (len(b.page.Steps) == b.limit || b.size+e.Size > maxPageBytes) {
+	size := e.JSONSize()
+	if begins && len(b.page.Steps) > 0 && (len(b.page.Steps) == b.limit || b.size+size > maxPageBytes) {
 		b.page.Next = e.Seq
 		return
 	}
-	b.size, b.last = b.size+e.Size, e.Seq
+	b.size, b.last = b.size+size, e.Seq
 	switch m := e.Message; {
 	case e.Failed != nil:
 		b.page.Steps = append(b.page.Steps, failedStep(&e.Entry))

@@ -33,7 +33,11 @@ func callOf(t core.Ticket) core.ToolCall {
 // encoded is the payload of a record.
 func encoded(t *testing.T, v any) []byte {
 	t.Helper()
-	payload, err := thread.Records{}.Encode("record", v)
+	encode := func() ([]byte, error) { return thread.Records{}.Encode("record", v) }
+	if e, isEntry := v.(thread.Entry); isEntry {
+		encode = func() ([]byte, error) { return thread.Records{}.EncodeEntry(&e) }
+	}
+	payload, err := encode()
 	if err != nil {
 		t.Fatal(err)
 	}

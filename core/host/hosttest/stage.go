@@ -180,7 +180,11 @@ func (s *stage) record(name string, v any) store.Record {
 
 func (s *stage) log(seq uint64, e thread.Entry) store.Record {
 	s.t.Helper()
-	return s.record(store.LogName(seq), e)
+	payload, err := thread.Records{}.EncodeEntry(&e)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return store.Record{Name: store.LogName(seq), Payload: payload}
 }
 
 // result stores the result of a call, which the head does not say yet.

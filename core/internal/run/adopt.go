@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -35,7 +34,7 @@ func (r *round) find(ctx context.Context) (found []int, err error) {
 		seq, _ := record.LogSeq()
 		i := int(seq - base)
 		isDone := r.holder.head.Run.Calls[i] == thread.CallDone
-		r.schema = max(r.schema, schemaOf(record.Payload)) // before it is decoded, which may be beyond this program
+		r.schema = max(r.schema, thread.SchemaOf(record.Payload)) // before it is decoded, which may be beyond this program
 		entry, err := r.holder.records.DecodeEntry(record.Payload)
 		if err != nil && core.CodeOf(err) != core.CodeCorrupt {
 			return nil, fmt.Errorf("result at sequence %d: %w", seq, err)
@@ -76,16 +75,6 @@ func (r *round) putAgain(ctx context.Context, found []int) error {
 		r.announce(i, safe)
 	}
 	return nil
-}
-
-// schemaOf is the schema number of a payload, also of one that this program
-// does not understand; 0 when it has none.
-func schemaOf(payload []byte) uint16 {
-	var frame struct {
-		Schema uint16 `json:"schema"`
-	}
-	_ = json.Unmarshal(payload, &frame) // a payload without a record has no schema
-	return frame.Schema
 }
 
 // isResult reports whether an entry is the result of call i of the open round. Run,

@@ -342,7 +342,7 @@ func TestResultOfANewerProgramIsLeftToIt(t *testing.T) {
 		w.crash(t, commitB) // the turn is committed under schema 1
 		result := w.record(t, store.LogName(3))
 		if err := w.store.Backend.Put(t.Context(), key, store.Record{ // a claim of the newer program, which died
-			Name: result.Name, Fence: 2, Payload: []byte(`{"schema":3,"extra":"x",` + string(result.Payload[len(`{"schema":1,`):])),
+			Name: result.Name, Fence: 2, Payload: inSchema3(t, result.Payload),
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -382,7 +382,7 @@ func TestAdoptedResultRaisesTheHeadsSchema(t *testing.T) {
 		w.crash(t, commitB)
 		result := w.record(t, store.LogName(3))
 		if err := w.store.Backend.Put(t.Context(), key, store.Record{
-			Name: result.Name, Fence: 2, Payload: []byte(`{"schema":3,"extra":"x",` + string(result.Payload[len(`{"schema":1,`):])),
+			Name: result.Name, Fence: 2, Payload: inSchema3(t, result.Payload),
 		}); err != nil {
 			t.Fatal(err)
 		}

@@ -43,7 +43,7 @@ func TestAnEndRaisesTheHeadsSchemaOverTheResultsOfItsRound(t *testing.T) {
 				w.crash(t, commitB)
 				result := w.record(t, store.LogName(3))
 				if err := w.store.Backend.Put(t.Context(), key, store.Record{
-					Name: result.Name, Fence: 2, Payload: []byte(`{"schema":3,"extra":"x",` + string(result.Payload[len(`{"schema":1,`):])),
+					Name: result.Name, Fence: 2, Payload: inSchema3(t, result.Payload),
 				}); err != nil {
 					t.Fatal(err)
 				}

@@ -3,6 +3,7 @@ package run_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/wire"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -33,8 +35,50 @@ var everything = []model.Delta{
 	{Type: model.DeltaUsage, Usage: core.Usage{Input: 3, Output: 2}}, {Type: model.DeltaStop, Stop: core.StopToolUse},
 }
 
-// A run of two steps, record by record: RUN and DISPATCH stand for ids. Stored
-// forms outlive programs, so that a change here is one of the format.
+// entryText is a log entry as JSON, after its schema.
+func entryText(t *testing.T, payload []byte) string {
+	t.Helper()
+	e, err := thread.Records{}.DecodeEntry(payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := wire.Object(fmt.Appendf(nil, `"schema":%d`, thread.SchemaOf(payload)), &e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// changed is a log entry with a change.
+func changed(t *testing.T, payload []byte, change func(e *thread.Entry)) []byte {
+	t.Helper()
+	e, err := thread.Records{}.DecodeEntry(payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(&e)
+	if payload, err = (thread.Records{}).EncodeEntry(&e); err != nil {
+		t.Fatal(err)
+	}
+	return payload
+}
+
+// inSchema3 is a log entry as a program of schema 3 stores it, with the additional field x.
+func inSchema3(t *testing.T, payload []byte) []byte {
+	t.Helper()
+	e, err := thread.Records{}.DecodeEntry(payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	payload, err = thread.Records{Schemas: thread.Schemas{Reads: 3, Writes: 3}, Extra: "x"}.EncodeEntry(&e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return payload
+}
+
+// A run of two steps, record by record: RUN and DISPATCH stand for ids. Values of stored
+// records outlive programs; their bytes are in package thread.
 func TestRecordsOfARun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var saw []string
@@ -56,7 +100,7 @@ func TestRecordsOfARun(t *testing.T) {
 		ids := strings.NewReplacer(receipt.RunID.String(), "RUN", receipt.DispatchID.String(), "DISPATCH")
 		var got []string
 		for seq := uint64(1); seq <= 5; seq++ {
-			line := ids.Replace(string(w.record(t, store.LogName(seq)).Payload))
+			line := ids.Replace(entryText(t, w.record(t, store.LogName(seq)).Payload))
 			line = regexp.MustCompile(`"sum":[0-9]+`).ReplaceAllString(line, `"sum":SUM`)
 			got = append(got, regexp.MustCompile(`"calls":"[^"]*"`).ReplaceAllString(line, `"calls":"CALLS"`))
 		}

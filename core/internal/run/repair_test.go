@@ -1,7 +1,6 @@
 package run_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"strings"
@@ -95,7 +94,13 @@ func TestARunEndsWhoseAdjustmentsCannotBeRead(t *testing.T) {
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.step(t, key)
 		turn := w.record(t, store.LogName(2))
-		turn.Fence, turn.Payload = turn.Fence+1, bytes.Replace(turn.Payload, []byte(`{"k":{"key":"k","persistent":true,"text":"pinned"}}`), []byte("7"), 1)
+		turn.Fence, turn.Payload = turn.Fence+1, changed(t, turn.Payload, func(e *thread.Entry) {
+			for i, o := range e.Patch {
+				if string(o.Value) == `{"k":{"key":"k","persistent":true,"text":"pinned"}}` {
+					e.Patch[i].Value = json.RawMessage("7")
+				}
+			}
+		})
 		if err := w.store.Put(t.Context(), key, turn); err != nil {
 			t.Fatal(err)
 		}

@@ -246,7 +246,7 @@ func tracedEnds() []traced {
 			r.step(t.Context(), t, w)
 		}},
 		{name: "a close that the store refuses for a while", options: options{model: turns(one), refuse: 8}},
-		{name: "a turn that is too large", options: options{model: turns(says(text(strings.Repeat("x", 3000))...)), limit: 3300}},
+		{name: "a turn that is too large", options: options{model: turns(says(text(strings.Repeat("x", 3000))...)), limit: 3000}},
 		{name: "an end that is too large", options: options{model: turns(says(text(strings.Repeat("x", 2000))...)), limit: 3300}, act: func(t *testing.T, w *world, r *trace) {
 			w.request(t, "hi", 1500)
 			w.finish(t, key, r.event)

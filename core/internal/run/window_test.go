@@ -17,6 +17,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/run/history"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/toolcall"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -326,10 +327,8 @@ func TestAProviderThatRefusesEverythingIsAskedTwice(t *testing.T) {
 		}
 		var refused []bool
 		for _, seq := range []uint64{36, 38, 40} {
-			var entry struct {
-				Window core.Window `json:"window"`
-			}
-			if err := json.Unmarshal(w.record(t, store.LogName(seq)).Payload, &entry); err != nil {
+			entry, err := thread.Records{}.DecodeEntry(w.record(t, store.LogName(seq)).Payload)
+			if err != nil {
 				t.Fatal(err)
 			}
 			refused = append(refused, entry.Window.Refused)

@@ -139,7 +139,7 @@ func (r Reader) conversation(ctx context.Context, key core.ThreadKey, turn *thre
 			h.Messages, h.Places = append(h.Messages, *e.Message), append(h.Places, window.Place{Sequence: e.Seq})
 			continue
 		}
-		if read, size = read+1, size+e.Size; read > mostCounted || size > mostCountedBytes {
+		if read, size = read+1, size+e.JSONSize(); read > mostCounted || size > mostCountedBytes {
 			made.Omitted, made.OmittedTokens = -1, -1
 			break
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/wire"
 	"github.com/reveille-run/reveille/core/state"
 )
 
@@ -68,6 +69,13 @@ type Entry struct {
 	// Arguments are those that the decision put in place of the model's, which the turn
 	// keeps. The gates and the tool received these; nil: those of the turn.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
+}
+
+// JSONSize is how many bytes the entry has as JSON. It measures pages, whose readers receive
+// messages as JSON.
+func (e *Entry) JSONSize() int {
+	text, _ := wire.JSON(e) // JSON in an entry was checked when it was read
+	return len(text)
 }
 
 // Member is the place of a thread in a pool of models. The next step continues from

@@ -29,7 +29,7 @@ func storedForms() []form {
 	return []form{
 		{
 			"a user's message", entry(thread.Entry{Run: core.ID{1}, Message: &user, Input: core.ID{2}}),
-			`{"schema":1,"run":"` + one + `","message":{"id":"m1","role":"user","content":[{"type":"text","text":"is 1 < 2?"}]},"input":"` + two + `"}`,
+			"1:1 2:" + oneID + " 5:{2:`m1` 3:1 4:{1:1 2:`is 1 < 2?`} 7:``} 8:" + twoID,
 		},
 		{
 			"a turn",
@@ -37,29 +37,26 @@ func storedForms() []form {
 				Run: core.ID{1}, Step: 2, Message: &turn, Patch: patch, Revision: 4, Attempt: 5,
 				Totals: &thread.Totals{Usage: core.Usage{Input: 9}, Steps: 2, Failures: 1, Calls: []byte{1, 2, 3, 4}},
 			}),
-			`{"schema":1,"run":"` + one + `","step":2,"message":{"id":"m2","role":"assistant","tool_calls":[{"id":"c1","name":"sum","arguments":{"a":1}}]},` +
-				`"patch":[{"op":"add","path":"/thread/mood","value":"calm"}],"revision":4,"totals":{"usage":{"input":9},"steps":2,"failures":1,"calls":"AQIDBA=="},"attempt":5}`,
+			"1:1 2:" + oneID + " 3:2 5:{2:`m2` 3:2 5:{1:`c1` 2:`sum` 3:`{\"a\":1}`} 7:`` 8:0} 6:{1:{1:9} 3:2 5:1 8:x01020304} 9:5 11:{1:1 2:`/thread/mood` 3:`\"calm\"`} 12:4",
 		},
 		{
 			"a turn that names what its model was told, and sums up the records before it",
 			entry(thread.Entry{Run: core.ID{1}, Step: 2, Message: &turn, Attempt: 5, Prompt: "0190ab", Sum: 4_294_967_295}),
-			`{"schema":1,"run":"` + one + `","step":2,"message":{"id":"m2","role":"assistant","tool_calls":[{"id":"c1","name":"sum","arguments":{"a":1}}]},` +
-				`"attempt":5,"prompt":"0190ab","sum":4294967295}`,
+			"1:1 2:" + oneID + " 3:2 5:{2:`m2` 3:2 5:{1:`c1` 2:`sum` 3:`{\"a\":1}`} 7:`` 8:0} 9:5 15:i4294967295 33:`0190ab`",
 		},
 		{
 			"a result with what its call asks for",
 			entry(thread.Entry{Run: core.ID{1}, Step: 2, Message: &result, Intents: &state.Command{Effects: []state.Effect{{Key: "mail"}}}}),
-			`{"schema":1,"run":"` + one + `","step":2,"message":{"id":"m3","role":"tool","tool_result":{"call_id":"c1","name":"sum","data":3}},"intents":{"effects":[{"key":"mail"}]}}`,
+			"1:1 2:" + oneID + " 3:2 5:{2:`m3` 3:3 6:{1:`c1` 2:`sum` 3:`3`} 7:`` 8:0} 28:`{\"effects\":[{\"key\":\"mail\"}]}`",
 		},
 		{
 			"a result that stands in the line of a parallel round",
 			entry(thread.Entry{Run: core.ID{1}, Step: 2, Message: &result, Attempt: 5, Place: 2, Intents: &state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "mood", Update: json.RawMessage(`"calm"`)}}}}}),
-			`{"schema":1,"run":"` + one + `","step":2,"message":{"id":"m3","role":"tool","tool_result":{"call_id":"c1","name":"sum","data":3}},` +
-				`"attempt":5,"place":2,"intents":{"batch":{"mutations":[{"key":"mood","update":"calm"}]}}}`,
+			"1:1 2:" + oneID + " 3:2 5:{2:`m3` 3:3 6:{1:`c1` 2:`sum` 3:`3`} 7:`` 8:0} 9:5 18:2 28:`{\"batch\":{\"mutations\":[{\"key\":\"mood\",\"update\":\"calm\"}]}}`",
 		},
 		{
 			"a step record", entry(thread.Entry{Run: core.ID{1}, Step: 2, Patch: patch, Revision: 5, Totals: &thread.Totals{Steps: 2}}),
-			`{"schema":1,"run":"` + one + `","step":2,"patch":[{"op":"add","path":"/thread/mood","value":"calm"}],"revision":5,"totals":{"steps":2}}`,
+			"1:1 2:" + oneID + " 3:2 6:{3:2} 11:{1:1 2:`/thread/mood` 3:`\"calm\"`} 12:5",
 		},
 		{
 			"a step whose inference failed",
@@ -67,8 +64,7 @@ func storedForms() []form {
 				Run: core.ID{1}, Step: 2, Failed: &thread.Failure{Kind: "overloaded", Text: "the model failed", Calls: 3, At: 9},
 				Totals: &thread.Totals{Steps: 2, ErrorSteps: 1, Turns: []byte{1, 2, 3, 4, 5, 6, 7, 8}}, Attempt: 5,
 			}),
-			`{"schema":1,"run":"` + one + `","step":2,"totals":{"steps":2,"error_steps":1,"turns":"AQIDBAUGBwg="},"attempt":5,` +
-				`"failed":{"kind":"overloaded","text":"the model failed","calls":3,"at":9}}`,
+			"1:1 2:" + oneID + " 3:2 6:{3:2 6:1 9:x0102030405060708} 9:5 30:`{\"kind\":\"overloaded\",\"text\":\"the model failed\",\"calls\":3,\"at\":9}`",
 		},
 		{
 			"queued input",

@@ -54,20 +54,20 @@ func TestRecordsKeepWhatThisProgramDoesNotWrite(t *testing.T) {
 			`{"schema":1,"run_id":"` + one + `",` + aRun + `"steps":1,"created_at":3,"trace_id":"` + trace + `"}`,
 			`{"schema":1,"run_id":"` + one + `",` + aRun + `"steps":2,"created_at":3,"trace_id":"` + trace + `"}`,
 		},
-		{"an entry of an older program", entry, `{"schema":1,"run":"` + one + `","step":1}`, `{"schema":1,"run":"` + one + `","step":2}`},
+		{"an entry of an older program", entry, "1:1 2:" + oneID + " 3:1", "1:1 2:" + oneID + " 3:2"},
 		{
 			"an entry of a newer one", entry,
-			`{"schema":1,"run":"` + one + `","step":1,"prompt":"0190ab","sum":7,"zeal":1}`,
-			`{"schema":1,"run":"` + one + `","step":2,"prompt":"0190ab","sum":7,"zeal":1}`,
+			"1:1 2:" + oneID + " 3:1 15:i7 33:`0190ab` 34:1 35:{}",
+			"1:1 2:" + oneID + " 3:2 15:i7 33:`0190ab` 34:1 35:``",
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := tt.write([]byte(tt.stored))
+			got, err := tt.write(written(t, tt.stored))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, string(got)); diff != "" {
+			if diff := cmp.Diff(tt.want, spelled(got)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -80,7 +80,7 @@ func TestWhatAnOlderProgramDidNotWriteReadsAsEmpty(t *testing.T) {
 	if err != nil || !run.Trace.IsZero() || run.Sampled {
 		t.Errorf("the run has the trace %s, sampled %v (%v)", run.Trace, run.Sampled, err)
 	}
-	entry, err := records.DecodeEntry([]byte(`{"schema":1,"run":"` + one + `"}`))
+	entry, err := records.DecodeEntry(written(t, "1:1 2:"+oneID))
 	if err != nil || entry.Prompt != "" || entry.Sum != 0 {
 		t.Errorf("the entry has the prompt %q and the sum %d (%v)", entry.Prompt, entry.Sum, err)
 	}

@@ -158,8 +158,8 @@ func TestRecordsAroundTheLogAreReadAndWrittenAgain(t *testing.T) {
 		},
 		{
 			"an entry that another program began",
-			`{"schema":1,"run":"` + one + `","step":1}`,
-			`{"schema":1,"run":"` + one + `","step":1}`,
+			"1:1 2:" + oneID + " 3:1",
+			"1:1 2:" + oneID + " 3:1",
 			func(b []byte) ([]byte, error) {
 				e, err := records.DecodeEntry(b)
 				if err != nil {
@@ -171,15 +171,16 @@ func TestRecordsAroundTheLogAreReadAndWrittenAgain(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := tt.again([]byte(tt.stored))
-			if err != nil || string(got) != tt.want {
-				t.Errorf("it is written again as %s, %v; want %s", got, err, tt.want)
+			stored := written(t, tt.stored)
+			got, err := tt.again(stored)
+			if err != nil || spelled(got) != tt.want {
+				t.Errorf("it is written again as %s, %v; want %s", spelled(got), err, tt.want)
 			}
-			newer := strings.Replace(tt.stored, `"schema":1`, `"schema":3`, 1)
-			if got, err := tt.again([]byte(newer)); core.CodeOf(err) != core.CodeSchema || got != nil {
+			newer := strings.Replace(strings.Replace(tt.stored, `"schema":1`, `"schema":3`, 1), "1:1 ", "1:3 ", 1)
+			if got, err := tt.again(written(t, newer)); core.CodeOf(err) != core.CodeSchema || got != nil {
 				t.Errorf("of a newer program: %s, %v; want schema", got, err)
 			}
-			for _, damaged := range []string{"", "{}", `{"schema":0}`, `{"schema":"1"}`, `{"schema":65536}`, `{"schema":1`, tt.stored[:len(tt.stored)-1]} {
+			for _, damaged := range []string{"", "{}", `{"schema":0}`, `{"schema":"1"}`, `{"schema":65536}`, `{"schema":1`, "\x08", "\x08\x00", string(stored[:len(stored)-1])} {
 				if got, err := tt.again([]byte(damaged)); core.CodeOf(err) != core.CodeCorrupt || got != nil {
 					t.Errorf("%s: %s, %v; want corrupt", damaged, got, err)
 				}
@@ -203,7 +204,7 @@ func TestARecordThatIsNoJSONIsNotStored(t *testing.T) {
 		}
 	}
 	entry := thread.Entry{Intents: &state.Command{Effects: []state.Effect{{Key: "k", Payload: bad}}}}
-	if b, err := records.EncodeEntryAgain(&entry, []byte(`{"schema":1,"mood":1}`)); b != nil || core.CodeOf(err) != core.CodeInternal {
+	if b, err := records.EncodeEntryAgain(&entry, written(t, "1:1 34:1")); b != nil || core.CodeOf(err) != core.CodeInternal {
 		t.Errorf("an entry: %s, %v", b, err)
 	}
 }
@@ -245,7 +246,7 @@ func TestWhatAProgramSaysOfItsRecords(t *testing.T) {
 	}
 }
 
-func TestTheSchemaOfAPayloadIsADecimalNumber(t *testing.T) {
+func TestAPayloadBeginsWithItsSchema(t *testing.T) {
 	if got, err := (thread.Records{}).Schema([]byte(`{"schema":3}`)); got != 0 || core.CodeOf(err) != core.CodeSchema {
 		t.Errorf("that of a newer program: %d, %v; want schema", got, err)
 	}
@@ -253,13 +254,15 @@ func TestTheSchemaOfAPayloadIsADecimalNumber(t *testing.T) {
 		t.Errorf("a number alone: %d, %v; want corrupt", got, err)
 	}
 	records := thread.Records{Schemas: thread.Schemas{Reads: 65535}}
-	for payload, want := range map[string]uint16{`{"schema":1}`: 1, `{"schema":10,"a":1}`: 10, `{"schema":19}`: 19, `{"schema":65535}`: 65535} {
-		if got, err := records.Schema([]byte(payload)); got != want || err != nil {
+	for payload, want := range map[string]uint16{`{"schema":1}`: 1, `{"schema":10,"a":1}`: 10, `{"schema":19}`: 19, `{"schema":65535}`: 65535, "1:1": 1, "1:300 2:x00": 300, "1:65535": 65535} {
+		if got, err := records.Schema(written(t, payload)); got != want || err != nil {
 			t.Errorf("%s: %d, %v; want %d", payload, got, err, want)
 		}
 	}
-	if got, err := records.Schema([]byte(`{"schema":65536}`)); got != 0 || core.CodeOf(err) != core.CodeCorrupt {
-		t.Errorf("a number that no schema has: %d, %v; want corrupt", got, err)
+	for _, payload := range []string{`{"schema":65536}`, "1:65536", "1:0"} {
+		if got, err := records.Schema(written(t, payload)); got != 0 || core.CodeOf(err) != core.CodeCorrupt {
+			t.Errorf("%s, a number that no schema has: %d, %v; want corrupt", payload, got, err)
+		}
 	}
 }
 

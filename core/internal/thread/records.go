@@ -4,16 +4,17 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/wire"
 )
 
-// Records encodes and decodes the payloads of records. Each payload is a JSON object
-// whose first member is its schema number. Within a schema unknown fields are
-// ignored, and the known ones never change their meaning. The zero Records
-// reads and writes the schemas of this release.
+// Records encodes and decodes the payloads of records. A log entry is binary: see
+// entrycodec.go. Each other payload is a JSON object. Both start with their schema number.
+// Within a schema unknown fields are ignored, and the known ones never change their
+// meaning. The zero Records reads and writes the schemas of this release.
 type Records struct {
 	Schemas
 	// Extra is an additional field that every record of schema 3 and later has: a
@@ -65,22 +66,53 @@ func decode[T any](r Records, what string, b []byte) (v T, err error) {
 // schema reads the payload's schema number and refuses one that is newer than
 // the program.
 func (r Records) schema(what string, b []byte) (uint16, error) {
-	rest, ok := bytes.CutPrefix(b, []byte(schemaPrefix))
-	digits := rest[:len(rest)-len(bytes.TrimLeft(rest, "0123456789"))]
-	n, err := strconv.ParseUint(string(digits), 10, 16)
-	if !ok || err != nil || n == 0 {
-		return 0, core.Errorf(core.CodeCorrupt, "decode %s: it does not begin with its schema number", what)
+	n := SchemaOf(b)
+	if n == 0 {
+		return 0, noSchema(what)
 	}
-	if reads := r.Schemas.Resolved().Reads; n > uint64(reads) {
+	if reads := r.Schemas.Resolved().Reads; n > reads {
 		return 0, fmt.Errorf("%s of schema %d, newest known %d: %w", what, n, reads, ErrSchema)
 	}
 	if n > SchemaRead && r.Extra != "" {
-		var extra struct{ Extra string }
-		if err := json.Unmarshal(b, &extra); err != nil || extra.Extra != r.Extra {
-			return 0, core.Errorf(core.CodeCorrupt, "decode %s: the field %q of schema %d is %q, want %q", what, extraField, n, extra.Extra, r.Extra)
+		if extra := extraOf(b); extra != r.Extra {
+			return 0, core.Errorf(core.CodeCorrupt, "decode %s: the field %q of schema %d is %q, want %q", what, extraField, n, extra, r.Extra)
 		}
 	}
-	return uint16(n), nil
+	return n, nil
+}
+
+func noSchema(what string) error {
+	return core.Errorf(core.CodeCorrupt, "decode %s: it does not begin with its schema number", what)
+}
+
+// extraOf is a payload's additional field; "": it has none, or is damaged.
+func extraOf(b []byte) string {
+	if _, isEntry := entrySchemaOf(b); isEntry {
+		return entryExtraOf(b)
+	}
+	var extra struct{ Extra string }
+	if json.Unmarshal(b, &extra) != nil {
+		return ""
+	}
+	return extra.Extra
+}
+
+// SchemaOf returns the schema number that a payload begins with, also that of a newer program;
+// 0: it does not begin with one.
+func SchemaOf(payload []byte) uint16 {
+	if n, isEntry := entrySchemaOf(payload); isEntry {
+		if n > math.MaxUint16 {
+			return 0
+		}
+		return uint16(n)
+	}
+	rest, ok := bytes.CutPrefix(payload, []byte(schemaPrefix))
+	digits := rest[:len(rest)-len(bytes.TrimLeft(rest, "0123456789"))]
+	n, err := strconv.ParseUint(string(digits), 10, 16)
+	if !ok || err != nil {
+		return 0
+	}
+	return uint16(n)
 }
 
 // Encode returns the stored form of another payload, v, which must encode as an
@@ -103,29 +135,19 @@ func (r Records) Decode(what string, b []byte, v any) error {
 func (r Records) Schema(payload []byte) (uint16, error) { return r.schema("record", payload) }
 
 // EncodeEntry returns an entry's stored form. The same entry gives the same
-// bytes.
-func (r Records) EncodeEntry(e *Entry) ([]byte, error) { return r.encode("log entry", e) }
+// bytes. JSON in it is stored without white space between its parts.
+func (r Records) EncodeEntry(e *Entry) ([]byte, error) { return r.encodeEntry(e) }
 
 // EncodeEntryAgain is EncodeEntry for an entry that was read from a payload and takes its
-// place: it keeps the fields of a newer program that the payload has.
+// place: it keeps the fields of a newer program that the payload has, also those within its
+// message and the other parts that are not JSON.
 func (r Records) EncodeEntryAgain(e *Entry, payload []byte) ([]byte, error) {
-	b, err := r.EncodeEntry(e)
-	if err != nil {
-		return nil, err
-	}
-	unknown, err := UnknownIn(payload, *e, "schema", extraField)
-	if err != nil {
-		return nil, core.Errorf(core.CodeCorrupt, "decode log entry: %w", err)
-	}
-	if len(unknown) == 0 {
-		return b, nil
-	}
-	return unknown.AppendTo(b), nil
+	return r.encodeEntryAgain(e, payload)
 }
 
 // DecodeEntry reads a stored entry; what no program wrote is core.CodeCorrupt,
 // what a newer one wrote is ErrSchema.
-func (r Records) DecodeEntry(b []byte) (Entry, error) { return decode[Entry](r, "log entry", b) }
+func (r Records) DecodeEntry(b []byte) (Entry, error) { return r.decodeEntry(b, &entryDecoder{}) }
 
 // EncodeQueued returns an input's stored form. The same input gives the same
 // bytes.

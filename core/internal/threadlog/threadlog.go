@@ -21,8 +21,7 @@ type Log interface {
 // Entry is an entry of the log with its place there.
 type Entry struct {
 	thread.Entry
-	Seq  uint64
-	Size int // bytes of its record
+	Seq uint64
 }
 
 // Read reads the log from..to and checks that it has no gap.
@@ -90,7 +89,7 @@ func logEntry(records thread.Records, key core.ThreadKey, record store.Record, s
 	if at, ok := record.LogSeq(); !ok || at != seq {
 		return e, fmt.Errorf("log of %s: found %s where sequence %d belongs: %w", key, record.Name, seq, store.ErrCorrupt)
 	}
-	e.Seq, e.Size = seq, len(record.Payload)
+	e.Seq = seq
 	if e.Entry, err = records.DecodeEntry(record.Payload); err != nil {
 		return e, fmt.Errorf("log of %s at %d: %w", key, seq, err)
 	}

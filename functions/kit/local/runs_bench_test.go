@@ -66,9 +66,14 @@ func hostRuns(b *testing.B, data string, clients int) {
 	}
 }
 
-// streamRun streams one run from its submission to its end.
+// streamRun streams one run of two steps from its submission to its end.
 func streamRun(b *testing.B, client *http.Client, url, thread string) {
-	body := strings.NewReader(`{"thread_id":"` + thread + `","messages":[{"role":"user","content":"echo: hello"}]}`)
+	streamText(b, client, url, thread, "echo: hello")
+}
+
+// streamText streams the run of a message.
+func streamText(b *testing.B, client *http.Client, url, thread, text string) {
+	body := strings.NewReader(`{"thread_id":"` + thread + `","messages":[{"role":"user","content":"` + text + `"}]}`)
 	response, err := client.Post(url+"/v1/runs", "application/json", body)
 	if err != nil {
 		b.Error(err)

@@ -83,7 +83,7 @@ func message(err error) string {
 
 // What no other try would fix is logged, and the hint is over with.
 func TestAHintIsOverWithWhereNoOtherTryHelps(t *testing.T) {
-	newer := encoded(t)(thread.Records{Schemas: thread.Schemas{Writes: 3, Reads: 3}}.Encode("entry", &thread.Entry{}))
+	newer := encoded(t)(thread.Records{Schemas: thread.Schemas{Writes: 3, Reads: 3}}.EncodeEntry(&thread.Entry{}))
 	const nobody, someone = `"" up_to=0 error=`, "01000000-0000-0000-0000-000000000000 up_to=4 error="
 	tests := []struct {
 		name  string
