@@ -10,17 +10,12 @@ import (
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/internal/wire"
 )
 
 // sizeOf is how many bytes the entry of a message has as JSON.
 func sizeOf(t *testing.T, m *core.Message) int {
 	t.Helper()
-	text, err := wire.JSON(&thread.Entry{Run: m.RunID, Message: m})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(text)
+	return (&thread.Entry{Run: m.RunID, Message: m}).JSONSize()
 }
 
 // toolResult is a result with a text of so many bytes.

@@ -349,11 +349,7 @@ func TestStepsArePagedByBytes(t *testing.T) {
 	size := func(text int) int {
 		m := message("b1", core.RoleAssistant, text)
 		m.Step = 1
-		payload, err := thread.Records{}.EncodeEntry(&thread.Entry{Run: m.RunID, Step: 1, Message: m})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return len(payload)
+		return (&thread.Entry{Run: m.RunID, Step: 1, Message: m}).JSONSize()
 	}
 	empty := size(1) - 1
 	for name, test := range map[string]struct {

@@ -1,8 +1,8 @@
 package run_test
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -126,7 +126,7 @@ func TestAResultThatOnlyACommitWasToStoreBecomesAnError(t *testing.T) {
 		}
 		says := []string{
 			`level=WARN msg="run ends with an error" step=1 code=too_large detail="what the run made is too large to be stored" error="write head of t/t1: record is over the size limit"`,
-			`level=WARN msg="result cannot be stored" step=1 call=0 bytes=30354`,
+			`level=WARN msg="result cannot be stored" step=1 call=0 bytes=30105`,
 			`done 1 {"type":"error","code":"too_large","detail":"what the run made is too large to be stored"} ""`,
 		}
 		lines := append(got.lines, w.end(t, key, receipt))
@@ -143,7 +143,13 @@ func TestStateOfAFrontendThatDoesNotFitTheThreads(t *testing.T) {
 		w.brought(t, "hi", `{"a":1}`)
 		w.finish(t, key, nil)
 		turn := w.record(t, store.LogName(2))
-		turn.Fence, turn.Payload = turn.Fence+1, bytes.Replace(turn.Payload, []byte(`"value":{"a":1}`), []byte(`"value":7`), 1)
+		turn.Fence, turn.Payload = turn.Fence+1, changed(t, turn.Payload, func(e *thread.Entry) {
+			for i, o := range e.Patch {
+				if string(o.Value) == `{"a":1}` {
+					e.Patch[i].Value = json.RawMessage("7")
+				}
+			}
+		})
 		if err := w.store.Backend.Put(t.Context(), key, turn); err != nil {
 			t.Fatal(err)
 		}

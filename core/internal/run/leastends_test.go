@@ -70,8 +70,8 @@ func TestTheLastFormCutsAnInputThatIsTooLarge(t *testing.T) {
 						return receipt
 					}
 					small := newWorld(t, o)
-					fail(small, "i")
-					said := strings.Repeat("i", 1+thread.MinPayload-small.payload(t, 1)+tt.over)
+					fail(small, strings.Repeat("i", 1000)) // whose length takes as many bytes
+					said := strings.Repeat("i", 1000+thread.MinPayload-small.payload(t, 1)+tt.over)
 					w := least(t, o)
 					receipt, sent := fail(w, said), time.Now().UnixMilli()
 					want := said
@@ -142,9 +142,9 @@ func TestTheLastFormCutsResultsOfTheEnd(t *testing.T) {
 		cut  bool
 	}{{0, thread.FormLeast, false}, {1, thread.FormLeast, true}, {1, thread.FormStateless, false}} {
 		synctest.Test(t, func(t *testing.T) {
-			small := begin(t, tt.form, "n")
+			small := begin(t, tt.form, strings.Repeat("n", 1000))
 			end(t, small)
-			name := strings.Repeat("n", 1+thread.MinPayload-small.payload(t, 5)+tt.over)
+			name := strings.Repeat("n", 1000+thread.MinPayload-small.payload(t, 5)+tt.over)
 			w := begin(t, tt.form, name)
 			receipt, now := end(t, w), time.Now().UnixMilli()
 			if tt.cut {
