@@ -27,7 +27,7 @@ const (
 type Backwards struct {
 	log      Log
 	eventual store.EventualLog // nil: the log has no cheaper read, and nothing is verified
-	records  thread.Records
+	decoder  *thread.EntryReader
 	key      core.ThreadKey
 	next     uint64 // sequence of the next entry that is returned
 	// sum is the checksum of the segment that next is in; 0: it is not known, so that the
@@ -42,7 +42,7 @@ type Backwards struct {
 // NewBackwards returns the way back from a sequence. sum is the checksum of the log's segment
 // that ends there, such as the head's TailSum for its Seq; 0: it is not known.
 func NewBackwards(log Log, records thread.Records, key core.ThreadKey, seq uint64, sum uint32) *Backwards {
-	b := &Backwards{log: log, records: records, key: key, next: seq, sum: sum, strong: untilTurn}
+	b := &Backwards{log: log, decoder: records.Entries(), key: key, next: seq, sum: sum, strong: untilTurn}
 	b.eventual, _ = log.(store.EventualLog)
 	return b
 }
@@ -86,7 +86,7 @@ func (b *Backwards) read(ctx context.Context, from uint64, yield func(Entry, err
 	sums := b.sums
 	for record, err := range b.eventual.LogBackwardsEventually(ctx, b.key, from, b.next) {
 		seq := b.next - uint64(len(held))
-		e, err := logEntry(b.records, b.key, record, seq, err)
+		e, err := logEntry(b.decoder, b.key, record, seq, err)
 		if err != nil {
 			// What is wrong with an old version says nothing of the present one.
 			if outdated(err) {
@@ -119,7 +119,7 @@ func (b *Backwards) read(ctx context.Context, from uint64, yield func(Entry, err
 // reread reads the log from a sequence on strongly, and yields each entry.
 func (b *Backwards) reread(ctx context.Context, from uint64, yield func(Entry, error) bool) (more bool) {
 	for record, err := range b.log.LogBackwards(ctx, b.key, from, b.next) {
-		e, err := logEntry(b.records, b.key, record, b.next, err)
+		e, err := logEntry(b.decoder, b.key, record, b.next, err)
 		if err == nil && b.eventual != nil {
 			err = b.verify(&e, record.Payload)
 		}

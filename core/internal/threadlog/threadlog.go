@@ -47,9 +47,9 @@ func Entries(ctx context.Context, log Log, records thread.Records, key core.Thre
 		if from > to {
 			return
 		}
-		next := from
+		next, decoder := from, records.Entries()
 		for record, err := range log.Log(ctx, key, from, to) {
-			e, err := logEntry(records, key, record, next, err)
+			e, err := logEntry(decoder, key, record, next, err)
 			if !yield(e, err) || err != nil {
 				return
 			}
@@ -67,9 +67,9 @@ func EntriesBackwards(ctx context.Context, log Log, records thread.Records, key 
 		if from > to {
 			return
 		}
-		next := to
+		next, decoder := to, records.Entries()
 		for record, err := range log.LogBackwards(ctx, key, from, to) {
-			e, err := logEntry(records, key, record, next, err)
+			e, err := logEntry(decoder, key, record, next, err)
 			if !yield(e, err) || err != nil {
 				return
 			}
@@ -82,7 +82,7 @@ func EntriesBackwards(ctx context.Context, log Log, records thread.Records, key 
 }
 
 // logEntry decodes a record that belongs at a sequence, unless reading it failed.
-func logEntry(records thread.Records, key core.ThreadKey, record store.Record, seq uint64, failed error) (e Entry, err error) {
+func logEntry(decoder *thread.EntryReader, key core.ThreadKey, record store.Record, seq uint64, failed error) (e Entry, err error) {
 	if failed != nil {
 		return e, fmt.Errorf("read log of %s: %w", key, failed)
 	}
@@ -90,7 +90,7 @@ func logEntry(records thread.Records, key core.ThreadKey, record store.Record, s
 		return e, fmt.Errorf("log of %s: found %s where sequence %d belongs: %w", key, record.Name, seq, store.ErrCorrupt)
 	}
 	e.Seq = seq
-	if e.Entry, err = records.DecodeEntry(record.Payload); err != nil {
+	if e.Entry, err = decoder.Decode(record.Payload); err != nil {
 		return e, fmt.Errorf("log of %s at %d: %w", key, seq, err)
 	}
 	return e, nil
