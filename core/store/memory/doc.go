@@ -2,8 +2,9 @@
 // process: for tests, examples and the simulator. It is exact where other
 // backends may lag: what is due or listed is so at once.
 //
-// Heads are kept encoded and payloads are copied on their way in and out, so
-// that nothing is shared with a caller, as if a network lay between.
+// Heads are kept encoded, and payloads are copied for who reads them, so that
+// nothing is shared with a reader, as if a network lay between. A written
+// payload is kept as it is: its caller does not change it any more.
 //
 // Nothing expires: a record's Expires and a pointer's time to live allow a
 // backend to forget, and this one reads no clock.

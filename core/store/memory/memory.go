@@ -278,15 +278,16 @@ func (c *contents) find(name string) (at int, found bool) {
 // put stores a record; the caller holds the lock.
 func (s *backend) put(key core.ThreadKey, record store.Record) {
 	c := s.contents(key)
-	record.Payload = copied(record.Payload)
+	record.Payload = kept(record.Payload)
 	at, found := c.find(record.Name)
 	if found {
 		s.lists.remove(key, c.records[at])
-		c.records[at] = &record
+		*c.records[at] = record // no other code has the old one
 	} else {
-		c.records = slices.Insert(c.records, at, &record)
+		added := record // only here, so that replacing allocates nothing
+		c.records = slices.Insert(c.records, at, &added)
 	}
-	s.lists.add(key, &record)
+	s.lists.add(key, c.records[at])
 }
 
 func check(ctx context.Context, key core.ThreadKey) error {
@@ -307,6 +308,15 @@ func clone(stored *store.Record) store.Record {
 	r := *stored
 	r.Payload = copied(r.Payload)
 	return r
+}
+
+// kept is a payload as it is stored: the caller's, which nobody changes any more, but
+// without the room behind it where there is much of it.
+func kept(payload []byte) []byte {
+	if payload == nil || cap(payload)-len(payload) > len(payload)/8 {
+		return copied(payload)
+	}
+	return payload
 }
 
 // copied never returns nil, so that a value of no bytes is still a value.

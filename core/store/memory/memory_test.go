@@ -18,23 +18,57 @@ func TestContract(t *testing.T) {
 	storetest.Options{}.Run(t, func(*testing.T) store.Backend { return memory.New() })
 }
 
-func TestNothingIsSharedWithTheCaller(t *testing.T) {
+// A written payload is the caller's bytes, without much room behind them; what was read
+// stays as it was when another takes its place, and is the reader's.
+func TestPayloadsAreKeptAsTheyCome(t *testing.T) {
 	ctx, s := t.Context(), memory.New()
+	stored := func() []byte { // what a reader gets is a copy: a write through the caller's bytes shows whether they are stored
+		t.Helper()
+		got, ok, err := s.Get(ctx, key, "R#1")
+		if err != nil || !ok || got.Payload == nil {
+			t.Fatalf("Get returns %v, %t, %v", got, ok, err)
+		}
+		return got.Payload
+	}
+	tests := []struct {
+		name    string
+		payload []byte
+		want    string // after the caller has changed the first letter
+	}{
+		{"of its exact size", []byte("a payload of 24 letters."), "A payload of 24 letters."},
+		{"with little room", append(make([]byte, 0, 27), "a payload of 24 letters."...), "A payload of 24 letters."},
+		{"with much room", append(make([]byte, 0, 28), "a payload of 24 letters."...), "a payload of 24 letters."},
+		{"of no bytes", []byte{}, ""},
+		{"nil", nil, ""},
+	}
+	before := []byte{}
+	for version, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			was := string(before)
+			if err := s.Put(ctx, key, store.Record{Name: "R#1", Fence: 1, Version: uint64(version), Payload: tt.payload}); err != nil {
+				t.Fatal(err)
+			}
+			if len(tt.payload) > 0 {
+				tt.payload[0] = 'A'
+			}
+			got := stored()
+			if string(got) != tt.want {
+				t.Errorf("stored is %q, want %q", got, tt.want)
+			}
+			if string(before) != was {
+				t.Errorf("the payload that was read before became %q", before)
+			}
+			before = got
+			copy(stored(), "YYYYYY")
+			if again := stored(); string(again) != tt.want {
+				t.Errorf("after a reader changed its copy stored is %q", again)
+			}
+		})
+	}
+}
 
-	payload := []byte("stored")
-	if err := s.Put(ctx, key, store.Record{Name: "R#1", Fence: 1, Payload: payload}); err != nil {
-		t.Fatal(err)
-	}
-	copy(payload, "XXXXXX")
-	got, _, err := s.Get(ctx, key, "R#1")
-	if err != nil || string(got.Payload) != "stored" {
-		t.Fatalf("after the writer changed its buffer Get returns %q, %v, want %q", got.Payload, err, "stored")
-	}
-	copy(got.Payload, "YYYYYY")
-	if again, _, _ := s.Get(ctx, key, "R#1"); string(again.Payload) != "stored" {
-		t.Errorf("after a reader changed its copy Get returns %q, want %q", again.Payload, "stored")
-	}
-
+func TestHeadIsNotSharedWithTheCaller(t *testing.T) {
+	ctx, s := t.Context(), memory.New()
 	head := thread.Head{Version: 1, Pending: []thread.Dispatch{{Priority: 7}}}
 	if out, err := s.Commit(ctx, key, store.Commit{Head: head}); !out.Written || err != nil {
 		t.Fatalf("Commit returns %+v, %v", out, err)

@@ -60,7 +60,7 @@ func (s *backend) PutUsage(tenant string, usage *store.Usage) error {
 
 func (s *backend) putUsage(tenant string, usage *store.Usage) {
 	hour, r := s.usages.at(tenant, usage.Hour), usage.Record
-	r.Payload = copied(r.Payload)
+	r.Payload = kept(r.Payload)
 	hour.records[r.Name] = r
 	hour.revision++
 	hour.mark = hour.revision
