@@ -194,9 +194,9 @@ func TestAStreamThatLostItsClaimWakesItsThread(t *testing.T) {
 		var log strings.Builder
 		r, queue := program(t, func(c *Options) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 		s := hello("t")
-		receipt, stale, claimed, err := r.mailbox.SubmitAndClaim(t.Context(), s)
-		if err != nil || !claimed {
-			t.Fatal(claimed, err)
+		receipt, stale, _, err := r.mailbox.SubmitAndClaim(t.Context(), s)
+		if err != nil || !receipt.Running {
+			t.Fatal(receipt, err)
 		}
 		stale.Epoch = 7
 		time.Sleep(time.Hour)

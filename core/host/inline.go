@@ -24,8 +24,8 @@ func (w *worker) submitInline(ctx context.Context, s mailbox.Submission) (receip
 		return receipt, head, nil, err
 	}
 	permit.attend(w.stepper, s.Thread)
-	receipt, head, claimed, err := w.mailbox.SubmitAndClaim(ctx, s)
-	if !claimed { // also with an error
+	receipt, head, permit.input, err = w.mailbox.SubmitAndClaim(ctx, s)
+	if !receipt.Running { // also with an error
 		permit.release()
 		return receipt, head, nil, err
 	}
@@ -93,7 +93,7 @@ func (w *worker) runInline(ctx context.Context, key core.ThreadKey, s *stream, h
 	var followed int64
 	for {
 		s.skipTo(head) // before the step: if it fails, the follower starts where the step did
-		stepped, err := w.stepper.Step(ctx, run.Work{Key: key, Head: head, Keep: w.timeLeft(ctx), Proved: permit.proved, Followed: followed}, sink)
+		stepped, err := w.stepper.Step(ctx, run.Work{Key: key, Head: head, Input: permit.input, Keep: w.timeLeft(ctx), Proved: permit.proved, Followed: followed}, sink)
 		whole := err == nil && !stepped.Retry
 		if whole || head.Run.Cursor == thread.CursorTools { // the results shown of a committed turn's round are stored
 			s.audience.stored()

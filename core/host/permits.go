@@ -65,6 +65,7 @@ type permit struct {
 	// none does yet.
 	attends *run.Stepper
 	key     core.ThreadKey
+	input   *thread.Queued // see run.Work; nil: the permit was not for a submission
 }
 
 // newPermit returns a permit that is not granted yet.

@@ -23,6 +23,9 @@ type placing struct {
 	// worker and lease are those of the claim of an inline submission.
 	worker string
 	lease  time.Duration
+	// stored is where the claimed run's input goes, if its record has the very same value; nil:
+	// the caller does not need it.
+	stored *thread.Queued
 }
 
 // change chooses what a submission does to a thread, from the head that it is tried on: it

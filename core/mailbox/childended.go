@@ -113,7 +113,7 @@ func (s *Service) sayToParent(ctx context.Context, key core.ThreadKey, parent th
 	if _, read, err := s.reads.readBy(ctx, key, parent, id); read || err != nil {
 		return err
 	}
-	record, err := inputRecord(s.records, thread.Queued{
+	record, err := inputRecord(s.records, &thread.Queued{
 		Run: id, Dispatch: id, AgentID: run.AgentID, Origin: core.OriginInternal,
 		Messages: []core.Message{core.UserMessage("A run that you started is over: " + string(payload))},
 	}, 0)

@@ -50,7 +50,7 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 	// A refused edit leaves its record under the revision that it tried, so that the next one
 	// is tried then. The store reports whether a revision is free when the record is put.
 	for revision := first + 1; revision <= first+maxEdits; revision++ {
-		if record, err = inputRecord(s.records, in, revision); err != nil {
+		if record, err = inputRecord(s.records, &in, revision); err != nil {
 			return err
 		}
 		edit := thread.Edit{ID: id, Revision: revision}

@@ -225,9 +225,9 @@ func TestInterruptOfAThreadThatWasIdleWhenItLooked(t *testing.T) {
 func TestInlineInterruptOfAnIdleThreadIsClaimed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		_, head, claimed, err := w.SubmitAndClaim(t.Context(), input("one", mailbox.ModeInterrupt))
-		if err != nil || !claimed || head.Claim.Fence != 1 {
-			t.Errorf("claimed %v under fence %d, %v", claimed, head.Claim.Fence, err)
+		r, head, _, err := w.SubmitAndClaim(t.Context(), input("one", mailbox.ModeInterrupt))
+		if err != nil || !r.Running || head.Claim.Fence != 1 {
+			t.Errorf("claimed %v under fence %d, %v", r.Running, head.Claim.Fence, err)
 		}
 		// Nobody is to take the run from under its stream.
 		if diff := cmp.Diff([]string(nil), w.queue.Lines()); diff != "" {

@@ -355,9 +355,9 @@ func TestAClaimWhoseResponseIsLostKnowsItself(t *testing.T) {
 	t.Run("inline", func(t *testing.T) {
 		w := newWorld(t)
 		w.lose(t, func(thread.Head) { w.hide(t) })
-		r, head, claimed, err := w.SubmitAndClaim(t.Context(), input("one", ""))
-		if err != nil || !claimed || !r.Running || r.Duplicate || head.Version != 2 {
-			t.Errorf("claimed %t, receipt %+v at version %d, %v", claimed, r, head.Version, err)
+		r, head, stored, err := w.SubmitAndClaim(t.Context(), input("one", ""))
+		if err != nil || stored == nil || !r.Running || r.Duplicate || head.Version != 2 {
+			t.Errorf("input %v, receipt %+v at version %d, %v", stored, r, head.Version, err)
 		}
 	})
 	t.Run("another delivery of the process has claimed", func(t *testing.T) {

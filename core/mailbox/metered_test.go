@@ -80,8 +80,8 @@ func TestWhatIsChargedToARun(t *testing.T) {
 		{"a claim", key, claim, core.Spent{Read: 100, WriteMore: 7}, 0},
 		{"a claim of another thread", childKey, claim, core.Spent{}, 100},
 		{"an inline run", key, func(t *testing.T, w *world, ctx context.Context) {
-			if _, _, claimed, err := w.SubmitAndClaim(ctx, input("one", "")); err != nil || !claimed {
-				t.Fatal(claimed, err)
+			if r, _, _, err := w.SubmitAndClaim(ctx, input("one", "")); err != nil || !r.Running {
+				t.Fatal(r, err)
 			}
 		}, core.Spent{Read: 100, WriteMore: 9 + 1}, 0},
 		{"a holder's write", key, func(t *testing.T, w *world, ctx context.Context) {

@@ -105,8 +105,8 @@ func (w *world) submitBusy(t *testing.T, inline bool, s mailbox.Submission) (mai
 	if !inline {
 		return w.Submit(t.Context(), s)
 	}
-	receipt, _, claimed, err := w.SubmitAndClaim(t.Context(), s)
-	if claimed {
+	receipt, _, stored, err := w.SubmitAndClaim(t.Context(), s)
+	if receipt.Running || stored != nil {
 		t.Error("the thread was claimed")
 	}
 	return receipt, err

@@ -65,10 +65,10 @@ func createdAt(id core.ID) int64 {
 	return int64(binary.BigEndian.Uint64(id[:]) >> 16)
 }
 
-// inputRecord is the stored form of a submission, or of one revision of it. Messages
-// without an id get one that follows from the dispatch.
+// inputRecord completes a submission, or one revision of it, and returns its stored form.
+// Messages without an id get one that follows from the dispatch; the caller's stay as they are.
 // The record expires inputLife after the dispatch was made: by then its run has read it.
-func inputRecord(records thread.Records, in thread.Queued, revision uint32) (store.Record, error) {
+func inputRecord(records thread.Records, in *thread.Queued, revision uint32) (store.Record, error) {
 	in.CreatedAt = createdAt(in.Dispatch)
 	messages := in.Messages
 	in.Messages = make([]core.Message, 0, len(messages))
@@ -79,7 +79,7 @@ func inputRecord(records thread.Records, in thread.Queued, revision uint32) (sto
 		m.CreatedAt = in.CreatedAt
 		in.Messages = append(in.Messages, m)
 	}
-	payload, err := records.EncodeQueued(&in)
+	payload, err := records.EncodeQueued(in)
 	if err != nil {
 		return store.Record{}, err
 	}

@@ -21,11 +21,16 @@ func (s *Service) Submit(ctx context.Context, sub Submission) (Receipt, error) {
 }
 
 // SubmitAndClaim is Submit for an inline run: if the thread is free, the same write claims
-// it, and claimed is true; the caller then takes the steps. The head is the one after the
-// write.
-func (s *Service) SubmitAndClaim(ctx context.Context, sub Submission) (receipt Receipt, head thread.Head, claimed bool, err error) {
-	receipt, head, err = s.submit(ctx, sub, placing{inline: true, worker: s.worker, lease: s.lease})
-	return receipt, head, receipt.Running, err
+// it, and the receipt is Running; the caller then takes the steps. The head is the one after
+// the write. The input is that of the claimed run, as a reader of its record would find it;
+// nil: it was not claimed, or its record is to be read.
+func (s *Service) SubmitAndClaim(ctx context.Context, sub Submission) (receipt Receipt, head thread.Head, input *thread.Queued, err error) {
+	var stored thread.Queued
+	receipt, head, err = s.submit(ctx, sub, placing{inline: true, worker: s.worker, lease: s.lease, stored: &stored})
+	if !receipt.Running || stored.Dispatch.IsZero() {
+		return receipt, head, nil, err
+	}
+	return receipt, head, &stored, err
 }
 
 // submission is a Submission under way. It is one goroutine's. Its ids are made once and
@@ -254,7 +259,7 @@ func (u *submission) checkSupersede(ctx context.Context, head thread.Head) error
 // listings makes what lists the run for the head that the write makes, and may refuse that
 // head by an error.
 func (u *submission) write(ctx context.Context, head thread.Head, in thread.Queued, listings func(next thread.Head) ([]store.Record, error)) (thread.Head, thread.Result, error) {
-	input, err := inputRecord(u.s.records, in, 0)
+	input, err := inputRecord(u.s.records, &in, 0)
 	if err != nil {
 		return head, thread.Result{}, err
 	}
@@ -262,6 +267,9 @@ func (u *submission) write(ctx context.Context, head thread.Head, in thread.Queu
 		records, err := listings(next)
 		return append([]store.Record{input}, records...), err
 	})
+	if result.Claimed && u.placing.stored != nil && in.Plain() {
+		*u.placing.stored = in
+	}
 	if u.in.Key.Value != "" && errors.Is(err, store.ErrConflict) {
 		return u.writeOver(ctx, next, input.Name, listings)
 	}

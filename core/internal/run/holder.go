@@ -29,6 +29,7 @@ type holder struct {
 	id        core.ID         // of the run
 	head      thread.Head     // as this step knows it; the watch may have written newer versions
 	found     thread.Cursor   // the run's cursor when the step was called
+	given     *thread.Queued  // see Work.Input
 	keep      bool            // see Work.Keep
 	whole     bool            // see Work.Whole
 	proved    func()          // see Work.Proved

@@ -37,7 +37,7 @@ func (s *Stepper) newMachine(w Work, sink history.Sink) *machine {
 	m := &machine{holder: holder{
 		s: s, env: s.env, store: s.store, committer: s.committer, records: s.records, lease: s.lease,
 		Key: w.Key, id: w.Head.Run.ID, head: w.Head,
-		found: w.Head.Run.Cursor, dueFor: w.Head.Claim.Queued, lateFor: time.Duration(w.Head.Late()) * time.Millisecond, keep: w.Keep, whole: w.Whole, proved: w.Proved,
+		found: w.Head.Run.Cursor, dueFor: w.Head.Claim.Queued, lateFor: time.Duration(w.Head.Late()) * time.Millisecond, given: w.Input, keep: w.Keep, whole: w.Whole, proved: w.Proved,
 		events: history.NewEmitter(w.Head.Run.ID, fence, sink),
 	}}
 	h := &m.holder

@@ -66,8 +66,12 @@ func (h *holder) inbox(ctx context.Context) ([]thread.Queued, error) {
 }
 
 // queued reads the text of a queued input in the revision that the head names. It
-// outlives every run that it can wait for, so that its absence is damage.
+// outlives every run that it can wait for, so that its absence is damage. It reads
+// nothing for the input that the claim's own write has stored: see [Work].
 func (h *holder) queued(ctx context.Context, id core.ID, revision uint32) (thread.Queued, error) {
+	if h.given != nil && h.given.Dispatch == id && revision == 0 {
+		return *h.given, nil
+	}
 	name := recordname.Input(id, revision)
 	record, ok, err := h.store.Get(ctx, h.Key, name)
 	if err != nil {

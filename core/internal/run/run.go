@@ -208,6 +208,9 @@ func (s *Stepper) EffectFailures() int64 { return s.failedEffects.Load() }
 type Work struct {
 	Key  core.ThreadKey
 	Head thread.Head // after the write that took the claim, or the last Stepped's
+	// Input is what the run starts with, if the caller has just stored it, with the claim, and
+	// its record has the very same value; nil: the step reads it.
+	Input *thread.Queued
 	// Keep asks to hold the claim over the commit, for a caller that steps in a
 	// loop; the outcome is then Continue instead of Yield.
 	Keep bool

@@ -37,6 +37,39 @@ type Queued struct {
 	Unknown  Unknown        `json:"-"`                // fields of a newer program, kept by an edit; see [Records.DecodeWholeQueued]
 }
 
+// Plain reports whether decoding the input's record gives the very same value: it has no
+// JSON of others, which is stored without blanks, nothing that is encoded like an absent value,
+// and only texts that JSON can hold. The usual input is plain.
+func (q *Queued) Plain() bool {
+	if q.Request != nil || q.Frontend != nil || q.Unknown != nil || q.Messages == nil || !plainTexts(q.AgentID, string(q.Origin), q.Resolution) ||
+		q.Parent != nil && !plainTexts(q.Parent.Thread, q.Parent.ToolCall) {
+		return false
+	}
+	for i := range q.Messages {
+		m := &q.Messages[i]
+		if m.ToolCalls != nil || m.ToolResult != nil || m.Usage != nil || len(m.Content) == 0 ||
+			!plainTexts(m.ID, string(m.Role), m.Model, m.Provider, string(m.StopReason)) {
+			return false
+		}
+		for j := range m.Content {
+			b := &m.Content[j]
+			if b.Echo != nil || b.Data != nil && len(b.Data) == 0 || !plainTexts(string(b.Type), b.Text, b.MediaType, b.URL, b.Filename, b.Origin) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func plainTexts(texts ...string) bool {
+	for _, text := range texts {
+		if !utf8.ValidString(text) {
+			return false
+		}
+	}
+	return true
+}
+
 // Parent names the call of another thread's run, of the same tenant, that waits for a
 // child run.
 type Parent struct {

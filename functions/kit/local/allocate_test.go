@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"testing"
@@ -20,9 +21,9 @@ import (
 // and the request are outside: one request and one response are used for all runs.
 // The race detector allocates, too, so that the test is left out under it.
 func TestStreamedRunAllocatesLittle(t *testing.T) {
-	const runs, most = 300, 435 // objects a run; some 40 of them record what it used, 6 what models were shown, 5 log the request, and 8 bound request and response
+	const runs, most, mostBytes = 300, 402, 69_500 // objects and bytes a run; some 40 of them record what it used, 6 what models were shown, 5 log the request, and 8 bound request and response
 	_, h := serveOpenHost(t, "memory")
-	bodies := make([][]byte, runs+1)
+	bodies := make([][]byte, runs+2)
 	for i := range bodies {
 		bodies[i] = []byte(`{"thread_id":"t` + strconv.Itoa(i) + `","messages":[{"role":"user","content":"echo: hello"}]}`)
 	}
@@ -31,7 +32,7 @@ func TestStreamedRunAllocatesLittle(t *testing.T) {
 	request.Header.Set("Content-Type", "application/json")
 	response, next := &sunk{header: http.Header{}}, 0
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties pools; the runs are 30 MB
-	got := testing.AllocsPerRun(runs, func() {
+	run := func() {
 		body.Reset(bodies[next])
 		request.ContentLength = int64(len(bodies[next]))
 		next++
@@ -41,11 +42,25 @@ func TestStreamedRunAllocatesLittle(t *testing.T) {
 		if response.status != http.StatusOK || !response.ended {
 			t.Fatalf("status %d, run_finish seen %t", response.status, response.ended)
 		}
-	})
-	t.Logf("%g objects a run", got)
+	}
+	run() // encoders and pools are made once
+	before := allocated()
+	got := testing.AllocsPerRun(runs, run)
+	bytes := (allocated() - before) / (runs + 1)
+	t.Logf("%g objects and %d bytes a run", got, bytes)
 	if got > most {
 		t.Errorf("a streamed run of two steps allocates %g objects, at most %d are wanted", got, most)
 	}
+	if bytes > mostBytes {
+		t.Errorf("a streamed run of two steps allocates %d bytes, at most %d are wanted", bytes, mostBytes)
+	}
+}
+
+// allocated is how many bytes the process has allocated so far.
+func allocated() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.TotalAlloc
 }
 
 // sunk is a response that goes nowhere, with what net/http's can do.
