@@ -13,6 +13,9 @@ type identityKey struct{}
 
 // WithIdentity returns a context that carries the identity.
 func WithIdentity(ctx context.Context, id Identity) context.Context {
+	if had, ok := IdentityFrom(ctx); ok && had == id {
+		return ctx
+	}
 	return context.WithValue(ctx, identityKey{}, id)
 }
 

@@ -99,12 +99,12 @@ func checkMessages(messages []core.Message) error {
 		if m.Role != core.RoleUser {
 			return core.Errorf(core.CodeInvalid, "messages[%d]: role %q, only user messages can be submitted", i, core.Excerpt(string(m.Role)))
 		}
-		if err := checkContent(fmt.Sprintf("messages[%d].content", i), m.Content); err != nil {
+		if err := checkContent(i, m.Content); err != nil {
 			return err
 		}
 		if m.ID != "" {
-			if err := core.CheckName(fmt.Sprintf("messages[%d]: id", i), m.ID); err != nil {
-				return err
+			if err := core.CheckName("id", m.ID); err != nil {
+				return fmt.Errorf("messages[%d]: %w", i, err)
 			}
 		}
 	}
@@ -124,24 +124,24 @@ func messageSize(m core.Message) (size int) {
 }
 
 // checkContent wants a text or a file, and nothing that only a model says.
-// at names the content in errors.
-func checkContent(at string, content []core.Block) error {
+// message is the number of its message, for errors.
+func checkContent(message int, content []core.Block) error {
 	something := false
 	for i, b := range content {
 		switch b.Type {
 		case core.BlockText:
 			something = something || !core.Blank(b.Text)
 		case core.BlockFile:
-			if err := b.CheckFile(fmt.Sprintf("%s[%d]", at, i)); err != nil {
+			if err := b.CheckFile(fmt.Sprintf("messages[%d].content[%d]", message, i)); err != nil {
 				return err
 			}
 			something = true
 		default:
-			return core.Errorf(core.CodeInvalid, "%s[%d]: type %q, allowed are text and file", at, i, core.Excerpt(string(b.Type)))
+			return core.Errorf(core.CodeInvalid, "messages[%d].content[%d]: type %q, allowed are text and file", message, i, core.Excerpt(string(b.Type)))
 		}
 	}
 	if !something {
-		return core.Errorf(core.CodeInvalid, "%s has no text and no file", at)
+		return core.Errorf(core.CodeInvalid, "messages[%d].content has no text and no file", message)
 	}
 	return nil
 }

@@ -25,6 +25,28 @@ type pointer struct {
 	Body     string  `json:"body,omitempty"` // of keys: hash of what was submitted
 }
 
+// encoded is the pointer as package encoding/json would write it: names of threads and hashes
+// have no character that it escapes.
+func (p *pointer) encoded() []byte {
+	const id = 36 // bytes of an id
+	b := make([]byte, 0, len(`{"thread":"","run":"","dispatch":"","body":""}`)+len(p.Thread)+id+id+len(p.Body))
+	b = append(append(b, `{"thread":"`...), p.Thread...)
+	b = appendID(append(b, `","run":"`...), p.Run)
+	b = appendID(append(b, `","dispatch":"`...), p.Dispatch)
+	if p.Body != "" {
+		b = append(append(b, `","body":"`...), p.Body...)
+	}
+	return append(b, `"}`...)
+}
+
+// appendID appends the text of an id, which is empty for the zero id.
+func appendID(b []byte, id core.ID) []byte {
+	if id.IsZero() {
+		return b
+	}
+	return id.AppendTo(b)
+}
+
 // decodePointer reads a pointer of a run or a key; core.CodeCorrupt: it is not one.
 func decodePointer(b []byte) (p pointer, err error) {
 	if err := json.NewDecoder(bytes.NewReader(b)).Decode(&p); err != nil {
@@ -47,8 +69,7 @@ func runPointer(run core.ID, p pointer) store.Pointer {
 
 // encodePointer is the stored form of a pointer; ttl 0: it never expires.
 func encodePointer(name string, p pointer, ttl time.Duration) store.Pointer {
-	value, _ := json.Marshal(&p) // texts and ids always encode
-	return store.Pointer{Name: name, Value: value, TTL: ttl}
+	return store.Pointer{Name: name, Value: p.encoded(), TTL: ttl}
 }
 
 // dedupe is the form in which the head remembers a dispatch id; never 0, which is not a key.

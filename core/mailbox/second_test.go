@@ -128,15 +128,15 @@ func TestTheLongestLeaseWithSecondHints(t *testing.T) {
 func TestAStreamedRunSendsNoHint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		box, q := hinted(t, 30*time.Second)
-		_, head, claimed, err := box.SubmitAndClaim(t.Context(), input("one", ""))
-		if err != nil || !claimed {
-			t.Fatal(claimed, err)
+		receipt, head, _, err := box.SubmitAndClaim(t.Context(), input("one", ""))
+		if err != nil || !receipt.Running {
+			t.Fatal(receipt, err)
 		}
 		if head, _, err = box.Commit(t.Context(), key, head, thread.Nack{Fence: 1, Kind: thread.NackGiven}, nil); err != nil {
 			t.Fatal(err)
 		}
 		q.sent(t, 1, "t1 0s", "t1 1m0s") // from here on it is the workers'
-		if _, claimed, err = box.ClaimInline(t.Context(), head, core.WakeUp{Tenant: "t", Thread: "t1"}); err != nil || !claimed {
+		if _, claimed, err := box.ClaimInline(t.Context(), head, core.WakeUp{Tenant: "t", Thread: "t1"}); err != nil || !claimed {
 			t.Fatal(claimed, err)
 		}
 		q.sent(t, 0)

@@ -34,16 +34,36 @@ func (p Place) Compare(q Place) int {
 // there, as one of the thread. Other members of its payload are ignored, so that one of a
 // newer program is listed as well. A payload without a place is core.CodeInvalid.
 func (r Record) Place(thread string) (list string, place Place, err error) {
-	var l listing
-	if !l.scan(r.Payload) {
-		if err := json.Unmarshal(r.Payload, &l); err != nil {
+	name, at, ok := scanListing(r.Payload)
+	if list = string(name); !ok {
+		if list, at, err = decodeListing(r.Payload); err != nil {
 			return "", Place{}, core.Errorf(core.CodeInvalid, "record %s: its listing is not JSON: %w", r.Name, err)
 		}
 	}
-	if l.At < 0 {
-		return "", Place{}, core.Errorf(core.CodeInvalid, "record %s: listed at %d, a time is 0 or more", r.Name, l.At)
+	return list, Place{At: at, Thread: thread, Name: r.Name}, r.checkPlace(list, at)
+}
+
+// admitPlace is the error of Place, without the place: it allocates nothing for a payload
+// as programs write it, and every put needs it.
+func (r Record) admitPlace() error {
+	if name, at, ok := scanListing(r.Payload); ok {
+		return r.checkPlace(string(name), at)
 	}
-	return l.List, Place{At: l.At, Thread: thread, Name: r.Name}, checkList(l.List)
+	_, _, err := r.Place("")
+	return err
+}
+
+func (r Record) checkPlace(list string, at int64) error {
+	if at < 0 {
+		return core.Errorf(core.CodeInvalid, "record %s: listed at %d, a time is 0 or more", r.Name, at)
+	}
+	return checkList(list)
+}
+
+func decodeListing(payload []byte) (list string, at int64, err error) {
+	var l listing
+	err = json.Unmarshal(payload, &l)
+	return l.List, l.At, err
 }
 
 // listing is what a backend must know of a record that is listed.
@@ -52,30 +72,28 @@ type listing struct {
 	At   int64  `json:"at"`   // unix milliseconds, 0 or more
 }
 
-// scan reads a payload that begins as programs write it, without decoding the rest: it
-// is read with every put. false: it does not begin so.
-func (l *listing) scan(payload []byte) bool {
+// scanListing reads a payload that begins as programs write it, without decoding the rest:
+// it is read with every put. false: it does not begin so.
+func scanListing(payload []byte) (list []byte, at int64, ok bool) {
 	rest, ok := bytes.CutPrefix(payload, []byte(`{"schema":`))
 	if !ok {
-		return false
+		return nil, 0, false
 	}
 	if rest, ok = bytes.CutPrefix(bytes.TrimLeft(rest, "0123456789"), []byte(`,"list":"`)); !ok {
-		return false
+		return nil, 0, false
 	}
-	list, rest, ok := bytes.Cut(rest, []byte(`","at":`))
+	list, rest, ok = bytes.Cut(rest, []byte(`","at":`))
 	end := bytes.IndexAny(rest, ",}")
 	if !ok || end < 1 || bytes.ContainsAny(list, `\"`) {
-		return false
+		return nil, 0, false
 	}
-	at := int64(0)
 	for _, digit := range rest[:end] {
 		if digit < '0' || digit > '9' || at > math.MaxInt64/10-1 {
-			return false
+			return nil, 0, false
 		}
 		at = 10*at + int64(digit-'0')
 	}
-	l.List, l.At = string(list), at
-	return true
+	return list, at, true
 }
 
 // checkList validates the name of a list: its kind, a colon, and its owner, each as

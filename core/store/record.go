@@ -88,7 +88,7 @@ func (r Record) Admit(stored *Record) (write bool, err error) {
 		return false, core.Errorf(core.CodeInvalid, "record %q has no kind", r.Name)
 	}
 	if kind == KindLatest {
-		if _, _, err := r.Place(""); err != nil {
+		if err := r.admitPlace(); err != nil {
 			return false, err
 		}
 		return stored == nil || stored.Fence < r.Fence || stored.Fence == r.Fence && stored.Version <= r.Version, nil

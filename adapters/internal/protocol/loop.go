@@ -3,6 +3,7 @@ package protocol
 import (
 	"maps"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -16,6 +17,34 @@ const (
 	keep = 64 << 10
 )
 
+// buffers are the two of a stream: the backlog, and the batch that is written. A stream
+// returns them when While is over, and nothing reads them any more; those of a stream whose
+// backlog was large are left to the collector.
+type buffers struct{ backlog, batch []byte }
+
+var unused = sync.Pool{New: func() any { return new(buffers) }}
+
+// borrow gives the stream its buffers, unless a frame came before.
+func (w *Writer) borrow() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.buffers = unused.Get().(*buffers)
+	if w.backlog == nil {
+		w.backlog = w.buffers.backlog[:0]
+	}
+}
+
+// giveBack ends the use of the buffers; the loop is over.
+func (w *Writer) giveBack() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.buffers.backlog, w.backlog = w.backlog, nil
+	if max(cap(w.buffers.backlog), cap(w.buffers.batch)) <= keep {
+		unused.Put(w.buffers)
+	}
+	w.buffers = nil
+}
+
 // keepAlive is the heartbeat: a comment, which clients ignore.
 const keepAlive = ": keep-alive\n\n"
 
@@ -27,7 +56,8 @@ const keepAlive = ": keep-alive\n\n"
 func (w *Writer) loop(done <-chan struct{}) error {
 	silence := time.NewTimer(Heartbeat)
 	defer silence.Stop()
-	var batch []byte
+	batch := w.buffers.batch
+	defer func() { w.buffers.batch = batch }() // While waits for the loop
 	sent := false
 	for {
 		var over bool
@@ -64,10 +94,10 @@ func (w *Writer) loop(done <-chan struct{}) error {
 func (w *Writer) swap(empty []byte) (batch []byte, over bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if cap(empty) > keep { // one large frame must not cost every idle stream its memory
+	if empty = empty[:0]; cap(empty) > keep { // one large frame must not cost every idle stream its memory
 		empty = nil
 	}
-	batch, w.backlog = w.backlog, empty[:0]
+	batch, w.backlog = w.backlog, empty
 	w.writing = len(batch)
 	over = len(batch) == 0 && w.closed || w.err != nil
 	w.idle = len(batch) == 0 && !over

@@ -48,6 +48,7 @@ type Writer struct {
 
 	mu      sync.Mutex // never held across I/O: SetWriteDeadline does none
 	backlog []byte     // frames that the loop has not taken
+	buffers *buffers   // inside While; the loop's
 	writing int        // bytes that it has taken and the transport has not
 	started bool       // a frame or heartbeat was accepted: the status is 200
 	closed  bool       // no frame follows
@@ -89,6 +90,8 @@ func (w *Writer) SetHeader(name string, values ...string) {
 // is returned as an *env.PanicError. While must be called only once.
 func (w *Writer) While(ctx context.Context, e *env.Env, f func() error) error {
 	w.now = e.Now
+	w.borrow()
+	defer w.giveBack()
 	// The only goroutine of a stream, and While waits for it: none outlives the
 	// request, whose response must not be touched after its handler has returned.
 	beside, _ := e.Group(ctx)

@@ -14,7 +14,14 @@ import (
 // Origin is what requests to the model by a name of the provider's bear: the provider and
 // that name; of a provider without an id, the name alone.
 func (b *BoundModel) Origin(name string) string {
-	return strings.TrimPrefix(b.Provider+"/"+name, "/")
+	if name == b.Name && b.origin != "" { // of nearly every request
+		return b.origin
+	}
+	return origin(b.Provider, name)
+}
+
+func origin(provider, name string) string {
+	return strings.TrimPrefix(provider+"/"+name, "/")
 }
 
 // Format makes a request with a ResponseFormat one that the model can read: in its

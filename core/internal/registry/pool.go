@@ -23,8 +23,9 @@ type BoundModel struct {
 	// [Parts.Catalog] said when the run that is pinned to the agent began.
 	model.Facts
 
-	learnt  bool // Facts hold more than its spec
-	unheard bool // its window is unknown
+	learnt  bool   // Facts hold more than its spec
+	unheard bool   // its window is unknown
+	origin  string // what Origin returns for Name; empty: it is made each time
 }
 
 // ModelOf returns the model that a thread's run calls: of a pool its home, which is

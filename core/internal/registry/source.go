@@ -152,7 +152,7 @@ func (s *source) bind(id string) (*BoundModel, error) {
 		if b.Name == "" {
 			b.Name = id
 		}
-		b.learnt = b.ContextWindow > 0
+		b.learnt, b.origin = b.ContextWindow > 0, origin(b.Provider, b.Name)
 		s.learn(b, b.Provider)
 		return b, nil
 	}
@@ -166,7 +166,7 @@ func (s *source) bind(id string) (*BoundModel, error) {
 	}
 	b := &BoundModel{
 		ID: id, Name: spec.UpstreamModel, Model: client, Provider: spec.Provider,
-		Facts: model.Facts{ContextWindow: spec.ContextWindow, MaxOutputTokens: spec.MaxOutputTokens},
+		Facts: model.Facts{ContextWindow: spec.ContextWindow, MaxOutputTokens: spec.MaxOutputTokens}, origin: origin(spec.Provider, spec.UpstreamModel),
 	}
 	s.learn(b, seller(s.providers[spec.Provider]))
 	return b, nil

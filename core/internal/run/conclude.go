@@ -69,7 +69,8 @@ func (l *line) holdBack(i int, end conclusion) bool {
 	if !r.lined() || end.blocked != "" || l.isTurn(i) {
 		return false
 	}
-	r.calls[i].stage, r.calls[i].held = held, &end
+	later := end // only a result that is held back is worth an allocation
+	r.calls[i].stage, r.calls[i].held = held, &later
 	return true
 }
 

@@ -15,6 +15,7 @@ import (
 // Schema is a JSON Schema that is ready for use, by several goroutines, too.
 type Schema struct {
 	root    *jsonschema.Schema
+	plain   bool // see plain.go
 	places  map[*jsonschema.Schema]*place
 	resolve func() (*jsonschema.Resolved, error)
 }
@@ -72,7 +73,7 @@ func prepare(root *jsonschema.Schema, plain bool) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Schema{root: root, places: places}
+	s := &Schema{root: root, plain: plain, places: places}
 	s.resolve = sync.OnceValues(func() (*jsonschema.Resolved, error) { return root.Resolve(nil) })
 	if !plain {
 		_, err = s.resolve()
@@ -84,6 +85,9 @@ func prepare(root *jsonschema.Schema, plain bool) (*Schema, error) {
 // encoding/json decodes into an any, does not match; at is what errors call the value, ""
 // means the arguments. [ErrTooComplex] is a check that would take too long.
 func (s *Schema) Check(at string, value any) error {
+	if s.fits(value) {
+		return nil
+	}
 	resolved, err := s.resolve()
 	if err != nil {
 		return core.Errorf(core.CodeInternal, "%w", err)

@@ -109,7 +109,7 @@ func (r *rule) ruling() ruling {
 func (p *policy) byDefault(c call) ruling {
 	return ruling{
 		Behavior: p.DefaultBehavior, Source: fromDefault, Index: -1,
-		Why: fmt.Sprintf("no rule matches it, and the default behaviour %s calls of %s", verbs[p.DefaultBehavior], c.name),
+		Why: "no rule matches it, and the default behaviour " + verbs[p.DefaultBehavior] + " calls of " + c.name,
 	}
 }
 

@@ -24,7 +24,7 @@ func (w *Writer) Hear(h *Hearing) (events []core.Event) {
 		if i < h.pieces && end == h.texts {
 			continue
 		}
-		e := p.event
+		e := p.event()
 		e.RunID, e.Step, e.Delta = w.attempt.Run, w.attempt.Step, string(w.texts[h.texts:end])
 		if p.at.Kind != 0 {
 			e.Position = p.at.String()

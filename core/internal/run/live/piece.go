@@ -10,11 +10,38 @@ import (
 // spoken is an event of an attempt. Deltas of one block are one piece, until a chunk has
 // it or it is large enough for one.
 type spoken struct {
-	event core.Event // without its delta
+	brief brief
+	whole *core.Event // without its delta, of an event that has more than a brief one; nil: it has not
 	at    position.Position
 	begin int // of its delta, in texts
 	delta int // bytes of it
 	size  int // about, in bytes of JSON
+}
+
+// brief is all that the events of a turn's words have, and a quarter of the size of an event.
+type brief struct {
+	kind                core.EventType
+	time                core.Millis
+	message, call, name string
+}
+
+// newSpoken keeps an event.
+func newSpoken(e *core.Event) spoken {
+	b := brief{e.Type, e.Time, e.MessageID, e.CallID, e.Name}
+	switch e.Type {
+	case core.EventStepStart, core.EventTextDelta, core.EventReasoningDelta, core.EventToolCallStart, core.EventToolCallDelta, core.EventToolCallCancel:
+		return spoken{brief: b}
+	}
+	whole := *e
+	return spoken{brief: b, whole: &whole}
+}
+
+// event is the event without its delta.
+func (s *spoken) event() core.Event {
+	if s.whole != nil {
+		return *s.whole
+	}
+	return core.Event{Type: s.brief.kind, Time: s.brief.time, MessageID: s.brief.message, CallID: s.brief.call, Name: s.brief.name}
 }
 
 // pieceSize is about the size of an event without its texts, in bytes.
@@ -31,7 +58,7 @@ func (w *Writer) put(event core.Event, at position.Position) {
 		if rest := len(delta) - n; rest > 0 && at.Kind != 0 {
 			part.End -= rest
 		}
-		w.addPiece(event, part, delta[:n], weight)
+		w.addPiece(&event, part, delta[:n], weight)
 		if delta = delta[n:]; delta == "" {
 			return
 		}
@@ -39,13 +66,13 @@ func (w *Writer) put(event core.Event, at position.Position) {
 }
 
 // addPiece appends an event with a delta that fits into a chunk.
-func (w *Writer) addPiece(event core.Event, at position.Position, delta string, weight int) {
+func (w *Writer) addPiece(event *core.Event, at position.Position, delta string, weight int) {
 	begin := len(w.texts)
 	w.texts = append(w.texts, delta...)
 	w.size, w.kept = w.size+weight, w.kept+weight
 	if last := len(w.pieces) - 1; last >= w.cut && weight > 0 {
 		p := &w.pieces[last]
-		if p.event.Type == event.Type && p.at.Block == at.Block && p.at.Kind == at.Kind && p.size+weight <= chunkSize {
+		if p.brief.kind == event.Type && p.at.Block == at.Block && p.at.Kind == at.Kind && p.size+weight <= chunkSize {
 			p.at, p.delta, p.size = at, p.delta+len(delta), p.size+weight
 			return
 		}
@@ -54,7 +81,9 @@ func (w *Writer) addPiece(event core.Event, at position.Position, delta string, 
 		w.pieces = make([]spoken, 0, 4) // what most turns have
 	}
 	size := pieceSize + len(event.EncryptedValue) + len(event.CallID) + len(event.Name)
-	w.pieces = append(w.pieces, spoken{event, at, begin, len(delta), weight + size})
+	s := newSpoken(event)
+	s.at, s.begin, s.delta, s.size = at, begin, len(delta), weight+size
+	w.pieces = append(w.pieces, s)
 	w.size, w.kept = w.size+size, w.kept+size
 }
 

@@ -257,7 +257,7 @@ func (w *Writer) cutNext() error {
 			break
 		}
 		size += p.size
-		e := chunkEvent{Event: p.event}
+		e := chunkEvent{Event: p.event()}
 		e.Delta = string(w.texts[p.begin : p.begin+p.delta])
 		if !utf8.ValidString(e.Delta) { // JSON would make something else of it
 			return core.Errorf(core.CodeInvalid, "a piece of %s is not UTF-8", e.Type)
