@@ -33,6 +33,10 @@
 //     met a suspect while the process had other work, or met a newer program's thread. The
 //     message of the queue is acknowledged then: as an item failure it would be hidden for
 //     minutes.
+//   - While a worker has a claim, a second hint is on its way, which comes after the lease:
+//     see thread.Head.SecondAt. Only a [SecondWaker] is sent second hints.
+//   - A stream that follows a thread whose work is abandoned sends a hint, once for each
+//     version of the head: see [Service.WakeLeft].
 //   - The sweep's hints never renew themselves, or each sweep would add another.
 //
 // # How a waiting run is woken

@@ -67,6 +67,12 @@ func clients(tb testing.TB) (*dynamodb.Client, *awssqs.Client) {
 // newWorld makes the tables and the queue.
 func newWorld(tb testing.TB) *world {
 	tb.Helper()
+	return newWorldWith(tb, 0)
+}
+
+// newWorldWith is newWorld whose submissions are made with a lease; 0: the usual one.
+func newWorldWith(tb testing.TB, lease time.Duration) *world {
+	tb.Helper()
 	client, queues := clients(tb)
 	now := time.Now().UnixNano()
 	w := &world{table: fmt.Sprintf("threads-%d", now), config: fmt.Sprintf("config-%d", now)}
@@ -88,7 +94,7 @@ func newWorld(tb testing.TB) *world {
 	w.queueURL = *out.QueueUrl
 	w.store = dynamo.New(client, dynamo.Options{Table: w.table, ConfigTable: w.config})
 	w.queue = sqs.New(queues, w.queueURL)
-	w.box, err = mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue})
+	w.box, err = mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue, Lease: lease})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -67,6 +67,14 @@ func TestTheGuideHasTheSameFigures(t *testing.T) {
 	}
 }
 
+// TestTheCostOfSecondHints holds what second hints may cost, at the prices of AWS.
+func TestTheCostOfSecondHints(t *testing.T) {
+	a := recorded(t)
+	if one, steps := a.second().Sum()*1000, a.secondOfStep().Sum()*1000; one > 0.0012 || steps > 0.0003 {
+		t.Errorf("1,000 second hints cost %.5f USD, those of 1,000 steps %.5f, want 0.0012 and 0.0003 at most", one, steps)
+	}
+}
+
 // account has round figures and prices, so that what they come to can be seen.
 var account = Account{
 	Figures: Figures{Day: "2026-01-02", MemoryMB: 512, Live: 2, Look: 3, Cold: Cold{Init: 100, Handler: 400}, Work: map[string]Work{
@@ -103,6 +111,9 @@ func TestBills(t *testing.T) {
 		{"chat that is followed", account.heard(), Bill{Table: 0.065, Queue: 0.1, Requests: 10, Duration: 7}},
 		{"step with looks for a mark", marked.Step(), Bill{Table: 0.043, Queue: 0.25, Requests: 10, Duration: 3.4}},
 		{"chat with looks for a mark", marked.chat(), Bill{Table: 0.07, Queue: 0.1, Requests: 10, Duration: 7}},
+		{"second hint", account.second(), Bill{Table: 0.01, Queue: 0.2, Requests: 10, Duration: 0.05}},
+		{"second hints of a step", account.secondOfStep(), Bill{Table: 0.0025, Queue: 0.05, Requests: 2.5, Duration: 0.0125}},
+		{"a chat's second hint", account.watched(), Bill{Table: 0.01, Queue: 0.3, Requests: 10, Duration: 0.05}},
 		{"minute of a follower", account.follower(), Bill{Table: 1.8, Requests: 10, Duration: 30}},
 		{"minute of one that hears a model", account.hearing(), Bill{Table: 2.4 + 0.004/3, Requests: 10, Duration: 30}},
 	}

@@ -110,6 +110,37 @@ func (a Account) hearing() Bill {
 	return b
 }
 
+// Second hints: the time in which a run in the background is sent one, and the read units of
+// one that finds nothing to do, which looks at the head.
+const (
+	SecondSeconds = 20.0
+	SecondReads   = 1.0
+)
+
+// second is the cost of a second hint that finds nothing to do. It is sent together with another
+// hint, and received and deleted alone. The look takes as long as a sweep that finds no work.
+func (a Account) second() Bill {
+	p := a.Prices.Million
+	return Bill{
+		Table: SecondReads * p.ReadUnits / 1e6, Queue: 2 * p.QueueRequests / 1e6, Requests: p.Invocations / 1e6,
+		Duration: a.seconds(a.Work[Sweep].Handler / 1000),
+	}
+}
+
+// secondOfStep is the part of a step in the cost of the second hints of a long run, whose steps
+// take a model call and half of the tools' time each.
+func (a Account) secondOfStep() Bill {
+	return a.second().times(1 / math.Ceil(SecondSeconds/(ModelSeconds+ToolSeconds/2)))
+}
+
+// watched is what a chat would cost more if its stream had a second hint from its start: it
+// would be sent alone.
+func (a Account) watched() Bill {
+	b := a.second()
+	b.Queue += a.Prices.Million.QueueRequests / 1e6
+	return b
+}
+
 // follower is a minute of a stream that only waits; after a minute the client reconnects.
 func (a Account) follower() Bill {
 	p := a.Prices.Million

@@ -80,12 +80,15 @@ func (a Account) money(b *strings.Builder) {
 		{"chat of two steps, streamed by the function URL", a.chat()},
 		{"the same chat through the REST API", rest},
 		{"the chat at the function URL while another client follows it (without the follower's stream)", a.heard()},
+		{"second hint of a run in the background, which finds nothing to do", a.second()},
+		{"warm step of a long run: its part of the second hints", a.secondOfStep()},
 		{"minute of a stream that only waits, at the function URL", a.follower()},
 		{"minute of a stream that follows a model in another process", a.hearing()},
 	} {
 		c := row.bill.times(1000)
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", row.what, usd(c.Table), usd(c.Queue), usd(c.Requests), usd(c.Duration), usd(c.Door), usd(c.Sum()))
 	}
+	fmt.Fprintf(b, "\nA run in the background is sent a second hint at its start, and another one while it works, %s to %s s after the one before. The rows of steps and chats do not include them. A chat that is over within %s s has none: with one, 1,000 chats would cost %s USD more.\n", number(SecondSeconds), number(2*SecondSeconds), number(SecondSeconds), usd(a.watched().Sum()*1000))
 	b.WriteString("\n| Function memory | USD per 1,000 warm steps |\n|---|---|\n")
 	for _, mb := range []int{128, 256, 512, 1024} {
 		other := a
