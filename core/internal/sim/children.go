@@ -27,6 +27,7 @@ type children struct {
 	announced map[string]int     // by id
 	ends      map[core.ID]int    // ends that were published of a run
 	missed    map[string]int     // by thread
+	said      map[string]int     // how many of those an announcement has said, by id
 }
 
 // child is a run that a call has started.
@@ -151,8 +152,10 @@ func (p publisher) Publish(ctx context.Context, a mailbox.Announcement) error {
 		return store.ErrThrottled
 	}
 	f := &w.family
-	if f.announced[a.ID]++; f.announced[a.ID] == 1 {
-		f.missed[a.ThreadID] += a.Missed
+	f.announced[a.ID]++
+	if more := a.Missed - f.said[a.ID]; more > 0 { // one that is repeated may say more
+		f.missed[a.ThreadID] += more
+		f.said[a.ID] = a.Missed
 	}
 	if f.announced[a.ID] > 1 && w.innocent() {
 		w.violate("%s is published again, although nothing has failed", a.ID)

@@ -84,7 +84,14 @@ func Kind(n int) Config {
 		c.Agents.Children, c.Faults, c.Poison = true, 0, 0
 		c.trouble(turn)
 	}
+	switch n % Kinds {
+	case 2, 8, 17:
+		if turn%4 == 2 {
+			c.Processes.Restarts, c.Processes.Killed, c.Faults, c.Poison, c.People.Forgetful = false, true, 1e-9, 0, false
+		}
+	}
 	c.mix(n, turn)
+	c.Processes.Killed = c.Processes.Killed && !c.Processes.Local
 	return c
 }
 
@@ -94,7 +101,7 @@ func (c *Config) mix(n, turn int) {
 	c.Accounts.Metered = n%2 == 0
 	// Where nothing goes wrong hints and claims are counted, and a client that dies with
 	// a claim has no hint that is delivered again.
-	c.Processes.Own = turn%4 == 1 && !c.Processes.Unswept && n%Kinds != 5
+	c.Processes.Own = turn%4 == 1 && !c.Processes.Unswept && !c.Processes.Killed && n%Kinds != 5
 	switch n % Kinds {
 	case 0, 1, 2, 9, 12, 15, 17, 21:
 		c.Agents.Pooled = turn%3 == 0

@@ -147,6 +147,17 @@ func (h *host) invoke(limit time.Duration, f func(ctx context.Context), after fu
 			after(false)
 		}
 	})
+	if w.config.Processes.Killed && h.role != roleSweep && w.now < w.stop && w.random.chance(0.4) {
+		within := 40 * time.Second
+		if h.role == roleAPI { // most requests are soon over
+			within = 12 * time.Second
+		}
+		w.at(w.random.between(0, within), func() {
+			if !over {
+				h.kill()
+			}
+		})
+	}
 	if w.stopping() {
 		w.at(w.random.between(100*time.Millisecond, 30*time.Second), func() {
 			if !over {
@@ -159,7 +170,7 @@ func (h *host) invoke(limit time.Duration, f func(ctx context.Context), after fu
 // stopping draws whether the process of an invocation has to stop.
 func (w *World) stopping() bool {
 	switch {
-	case w.now >= w.stop || w.config.People.Calm:
+	case w.now >= w.stop || w.config.People.Calm || w.config.Processes.Killed:
 		return false
 	case w.config.Processes.Restarts:
 		return w.random.chance(0.6)
@@ -205,6 +216,7 @@ func (h *host) kill() {
 	}
 	w := h.world
 	h.dead = true
+	h.expectTakeover()
 	h.cancel(errStopping)
 	w.idle[h.role] = slices.DeleteFunc(w.idle[h.role], func(o *host) bool { return o == h })
 	if w.config.Trace != nil {

@@ -81,7 +81,7 @@ func (q *queue) take(h *host, hint core.WakeUp, delay time.Duration) {
 	}
 	q.w.auditor.checkNeeded(hint)
 	copies := 1
-	if q.w.now < q.w.stop && q.w.config.Faults > 0 {
+	if q.w.now < q.w.stop && q.w.config.Faults > 0 && !q.w.config.Processes.Killed {
 		switch {
 		case q.w.random.chance(q.doubled()):
 			copies = 2
@@ -201,6 +201,7 @@ func (q *queue) handOut(hints []core.WakeUp) {
 		}
 		if !ok {
 			for _, hint := range hints {
+				q.w.partition(hint.Key()).state.seconds.died = q.w.now
 				again(hint)
 			}
 		}

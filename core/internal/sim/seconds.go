@@ -35,4 +35,47 @@ func (q *queue) second(h *host, hint core.WakeUp, delay time.Duration) {
 type seconds struct {
 	sent, due time.Duration // of the newest; 0: there was none
 	inline    time.Duration // when a request last claimed a run that it streams
+	died      time.Duration // when a process last died with a hint of the thread
+}
+
+// Times within which the run of a worker that died is taken over, where no message is lost.
+const (
+	withSecond    = lease + time.Minute                            // there was a second hint
+	withoutSecond = lease + 3*time.Minute + 2*sweepEvery + reserve // a request streamed it
+	sending       = 5 * time.Second                                // within which a hint follows its write
+)
+
+// expectTakeover notes that the process dies, in a world where that is nearly all that goes
+// wrong: a run that it has claimed is taken over in time. A thread whose next holder, or next
+// hint, dies with its process too is looked at then.
+func (h *host) expectTakeover() {
+	w := h.world
+	if !w.config.Processes.Killed {
+		return
+	}
+	for _, p := range w.storage.partitions {
+		claim, s := p.head.Claim, &p.state.seconds
+		if claim.Fence == 0 || claim.Worker != h.name || claim.Lease < w.millis() {
+			continue
+		}
+		s.died = w.now
+		within := withSecond
+		switch sent := epoch.Add(s.due).UnixMilli(); {
+		case p.head.SecondAt == 0:
+			within = withoutSecond
+			w.Stats.Steps.DiedInStreams++
+		case sent > claim.Lease:
+			w.Stats.Steps.Died++
+		case w.now-p.changed < sending:
+			within = withoutSecond
+		default:
+			w.fail(p, "%s dies with a claim until %d, the last second hint comes at %d: %+v", h.name, claim.Lease, sent, p.head)
+		}
+		died, fence := w.now, claim.Fence
+		w.at(within, func() {
+			if now := p.head.Claim; s.died == died && now.Fence == fence && !p.head.Deleted {
+				w.fail(p, "%s died %s ago, and nobody has taken its claim over: %+v", h.name, within, p.head)
+			}
+		})
+	}
 }

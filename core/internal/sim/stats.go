@@ -28,6 +28,7 @@ type Stats struct {
 type Steps struct {
 	Commits, Inferences, Executions, Effects, Hints int // hints: without second ones
 	Seconds                                         int // second hints
+	Died, DiedInStreams                             int // processes with claims that have a second hint, and that have none
 	Takeovers, Refences, Reclaims, DeadLetters      int
 	SchemaRefused                                   int // claims reserved for newer programs
 	Adopted                                         int // results of an earlier claim
@@ -155,6 +156,7 @@ func (s *Stats) Print(out io.Writer) {
 		s.Tickets.Suspensions, s.Tickets.Decides, s.Tickets.Decisions, s.Tickets.Denies, s.Tickets.Edited, s.Tickets.Undecided, s.Tickets.Expired, s.Steps.LeftBehind, s.Streams.Reports)
 	fmt.Fprintf(out, "threads %d, operations %d, commits %d, inferences %d, tools %d, effects %d, hints %d\n",
 		s.Threads, s.Operations, s.Steps.Commits, s.Steps.Inferences, s.Steps.Executions, s.Steps.Effects, s.Steps.Hints)
+	fmt.Fprintf(out, "second hints %d, workers that died with one %d, streams that died without %d\n", s.Steps.Seconds, s.Steps.Died, s.Steps.DiedInStreams)
 	fmt.Fprintf(out, "takeovers %d, refences %d, adopted %d, dead letters %d, released for newer programs %d, steered to the next run %d, RunEnd skipped %d, tails superseded %d (requested by a message %d), inferences failed finally %d, events %d\n",
 		s.Steps.Takeovers, s.Steps.Refences, s.Steps.Adopted, s.Steps.DeadLetters, s.Steps.SchemaRefused, s.Clients.Dispatched, s.Steps.Skipped, s.Clients.Superseded, s.Clients.Retakes, s.Steps.FailedSteps, s.Clients.Events)
 	fmt.Fprintf(out, "runs replayed from their records %d, not replayable %d\n", s.Replays.Replayed, s.Replays.Unreplayed)
@@ -196,6 +198,7 @@ func (s *Stats) Tame() (complaints []string) {
 	}{
 		{"child runs", s.Clients.Children, 5}, {"deleted threads", s.Clients.Deletes, 40}, {"delayed inputs", s.Clients.Delayed, 10},
 		{"decisions with arguments", s.Tickets.Edited, 5}, {"repeated inputs", s.Clients.Retakes, 20}, {"events", s.Clients.Events, 5}, {"pieces of turns from other processes", s.Streams.Unsaid, 2}, {"switches to another model", s.Steps.Switches, 5},
+		{"dead workers with a second hint", s.Steps.Died, 20}, {"dead streams", s.Steps.DiedInStreams, 200},
 	} {
 		if part.got*part.each < s.Worlds {
 			complaints = append(complaints, fmt.Sprintf("%d %s in %d worlds, want one in %d", part.got, part.what, s.Worlds, part.each))

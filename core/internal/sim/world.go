@@ -53,6 +53,7 @@ type Processes struct {
 	Local    bool // one process does everything; a crash starts the next one
 	Crowded  bool // with Local: the first run loses claims and has a long round then, next to many others
 	Restarts bool // most hosts have to stop while they work
+	Killed   bool // many hosts die while they work, and next to nothing else goes wrong
 	Own      bool // each has its own queue too: clients that wait for a run take its steps there
 	Unswept  bool // there is no sweep: what is lost is what a delivery or a client repeats
 }
@@ -198,7 +199,7 @@ func New(c Config) *World {
 		config: c, random: random{mix(c.Seed)}, stop: faultsLast, storage: newStorage(), provider: newProvider(), received: received{},
 		checks: thread.Records{Schemas: thread.Schemas{Reads: 3, Writes: 3}, Extra: extra},
 		idle:   map[role][]*host{}, hosts: map[string]*host{},
-		family: children{byCall: map[string]*child{}, byRun: map[core.ID]*child{}, announced: map[string]int{}, ends: map[core.ID]int{}, missed: map[string]int{}},
+		family: children{byCall: map[string]*child{}, byRun: map[core.ID]*child{}, announced: map[string]int{}, ends: map[core.ID]int{}, missed: map[string]int{}, said: map[string]int{}},
 	}
 	w.queue.w = w
 	w.people, w.scripted, w.auditor = newPeople(w), scripted{w}, auditor{w}

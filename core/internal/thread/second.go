@@ -37,7 +37,7 @@ func (h *Head) second(t Transition, r Result) (at int64) {
 	if h.SecondAt >= ends+spare {
 		return 0
 	}
-	h.SecondAt = ends + lease
+	h.SecondAt = max(ends, t.Now+lease) + lease
 	return h.SecondAt
 }
 
