@@ -121,11 +121,15 @@ func TestShortestLeaseOfALongStepIsRenewed(t *testing.T) {
 }
 
 // A model that fails for a passing reason is called three times in all, by
-// three deliveries with a pause before each. These claims are no attempts.
+// three deliveries with a pause before each, if the agent has no patience. These claims are no
+// attempts.
 func TestFailedModelCallsBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		process := r.process("w", r.store, func(c *host.Options) { c.Agents.Models["m"] = binding(counted{truncated{}, r}) })
+		process := r.process("w", r.store, func(c *host.Options) {
+			c.Agents.Models["m"] = binding(counted{truncated{}, r})
+			c.Agents.Specs[0].Retry.PatienceMS = new(0)
+		})
 		s := submission("t1", "hi")
 		receipt, err := process.Submit(t.Context(), s)
 		if err != nil {

@@ -180,7 +180,8 @@
 //   - Every other error returns the run to the mailbox by a nack. A failure and a
 //     deadline are attempts, five of which dead-letter the run. A host that stops,
 //     an input that was edited in between and a record of a newer program are not,
-//     and model calls are counted apart.
+//     and model calls are counted apart, or have the time of the agent's patience: see
+//     inference/patience.go.
 //
 // A run with a stop policy for that purpose continues after a model that failed
 // permanently: the failure is a record in place of the turn, and a step like any
