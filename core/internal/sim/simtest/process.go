@@ -12,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/internal/point"
 	"github.com/reveille-run/reveille/core/store/storetest"
 )
 
@@ -195,7 +196,7 @@ func (p *process) pass(at env.Point, after bool) {
 	case Refused, Ambiguous, Lost, Duplicate:
 		p.arm(fault)
 	default:
-		if after {
+		if after && at != point.Tool { // a tool may end while its turn is about to be written
 			p.arm("")
 		}
 	}
