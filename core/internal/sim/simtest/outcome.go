@@ -142,10 +142,11 @@ func idsOf(all []written) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// plain is a record without times, its writer and the number of attempts.
+// plain is a record without times, its writer and the number of attempts, and without the
+// checksum, which covers these.
 func plain(e thread.Entry) thread.Entry {
 	e.At, e.Attempt, e.Retried, e.Round, e.Duration = 0, 0, 0, 0, 0
-	e.Queued, e.First, e.Attempts = 0, 0, nil
+	e.Queued, e.First, e.Attempts, e.Sum = 0, 0, nil, 0
 	if e.Failed != nil {
 		failed := *e.Failed
 		failed.Calls, failed.At = 0, 0
