@@ -147,7 +147,7 @@ func TestRunEndsWhoseResponseAndRequestAreTooLargeTogether(t *testing.T) {
 	}{
 		{"both fit", 3000, 3000, thread.FormWhole, 3000},
 		{"without the request", 4000, 6000, thread.FormBare, 6000},
-		{"with a part of the response", 100, 7755, thread.FormCut, 1021},
+		{"with a part of the response", 100, 8000, thread.FormCut, 1021},
 	}
 	for _, tt := range tests {
 		for _, listens := range []int{-1, 0} {

@@ -2,14 +2,13 @@ package local
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
-
-	"log/slog"
-	"os"
 
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/functions/kit/settings"
@@ -52,18 +51,21 @@ func coldTurns(b *testing.B, turns int) {
 	})
 	b.ReportAllocs()
 	b.ResetTimer()
-	var warm time.Duration
+	var warm, cpu time.Duration
 	for range b.N {
 		b.StopTimer()
 		process(func(url string) {
+			before := cpuTime(b)
 			b.StartTimer()
 			streamText(b, client, url, "t", "hello")
 			b.StopTimer()
+			cpu += cpuTime(b) - before
 			from := time.Now()
 			streamText(b, client, url, "t", "hello")
 			warm += time.Since(from)
 		})
 		b.StartTimer()
 	}
+	b.ReportMetric(float64(cpu.Microseconds())/float64(b.N)/1000, "cpu-ms/op")
 	b.ReportMetric(float64(warm.Microseconds())/float64(b.N)/1000, "warm-ms/op")
 }

@@ -20,6 +20,11 @@ type List[T any] struct {
 // ListOf is a list of items that are not changed any more.
 func ListOf[T any](items []T) List[T] { return List[T]{items: items[:len(items):len(items)]} }
 
+// listFor is an empty list that has room for so many items, and for some more.
+func listFor[T any](n int) List[T] {
+	return List[T]{items: make([]T, 0, n+n/8+4), used: new(atomic.Int64)}
+}
+
 // Slice returns the items, without capacity after them.
 func (l List[T]) Slice() []T { return l.items[:len(l.items):len(l.items)] }
 

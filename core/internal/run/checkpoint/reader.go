@@ -192,6 +192,13 @@ func foldTail(incarnation uint64, from snapshot, t *tail, old window.Newest) (*C
 	first, entries := t.from(from.asOf)
 	b := buildFrom(from, first-1)
 	b.c.incarnation = incarnation
+	messages := 0
+	for i := range entries {
+		if entries[i].Message != nil {
+			messages++
+		}
+	}
+	b.c.Messages, b.c.Places = listFor[core.Message](messages), listFor[window.Place](messages)
 	// A value may be newer than its manifest: patches that it has already are
 	// skipped, key by key, until the fold reaches the sequence of the value.
 	from.skipUntil(&b.fold, &b.c.Seq)

@@ -123,6 +123,7 @@ func (t *tail) from(asOf uint64) (first uint64, entries []thread.Entry) {
 // log has no gaps up to the head's sequence: one is damage, and no state or window may be
 // made across it.
 func (t *tail) read(ctx context.Context, log *threadlog.Backwards, n uint64) error {
+	t.entries = slices.Grow(t.entries, int(min(n, t.next)))
 	for e, err := range log.Older(ctx, n) {
 		if err != nil {
 			return err
