@@ -39,7 +39,7 @@ func (s *series[M]) of(values []string) M {
 	if len(s.made) >= maxSeries {
 		return s.with(slices.Repeat([]string{otherValue}, len(values))...)
 	}
-	m := s.with(values...)
+	m := s.with(slices.Clone(values)...) // a copy: the caller's need not leave its stack
 	s.made[string(key)] = m
 	return m
 }

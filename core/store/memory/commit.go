@@ -57,8 +57,19 @@ func (s *backend) write(key core.ThreadKey, c store.Commit, records []store.Reco
 		}
 	}
 	thread := s.contents(key)
+	added := 0
+	for i := range records {
+		if _, found := thread.find(records[i].Name); !found {
+			added++
+		}
+	}
+	places := make([]store.Record, added) // in one allocation
 	for _, record := range records {
-		s.put(key, record)
+		if len(places) == 0 {
+			s.put(key, record, nil) // it replaces another
+		} else if s.put(key, record, &places[0]) {
+			places = places[1:]
+		}
 	}
 	s.setHead(key, thread, &c.Head)
 }

@@ -75,7 +75,7 @@ func (s *backend) Put(ctx context.Context, key core.ThreadKey, record store.Reco
 	if err != nil || !write {
 		return err
 	}
-	s.put(key, record)
+	s.put(key, record, new(store.Record))
 	return nil
 }
 
@@ -221,6 +221,7 @@ func (s *backend) Erase(ctx context.Context, key core.ThreadKey, limit int) (int
 	n := min(limit, len(c.records))
 	for _, record := range c.records[:n] {
 		s.lists.remove(key, record)
+		*record = store.Record{} // it may lie beside others, see write
 	}
 	if c.records = slices.Delete(c.records, 0, n); len(c.records) == 0 {
 		c.records = nil // with its room
@@ -275,8 +276,9 @@ func (c *contents) find(name string) (at int, found bool) {
 	return slices.BinarySearchFunc(c.records, name, func(r *store.Record, name string) int { return strings.Compare(r.Name, name) })
 }
 
-// put stores a record; the caller holds the lock.
-func (s *backend) put(key core.ThreadKey, record store.Record) {
+// put stores a record, at the given place unless it replaces another, and reports whether
+// it took the place; the caller holds the lock.
+func (s *backend) put(key core.ThreadKey, record store.Record, place *store.Record) (taken bool) {
 	c := s.contents(key)
 	record.Payload = kept(record.Payload)
 	at, found := c.find(record.Name)
@@ -284,10 +286,11 @@ func (s *backend) put(key core.ThreadKey, record store.Record) {
 		s.lists.remove(key, c.records[at])
 		*c.records[at] = record // no other code has the old one
 	} else {
-		added := record // only here, so that replacing allocates nothing
-		c.records = slices.Insert(c.records, at, &added)
+		*place = record
+		c.records = slices.Insert(c.records, at, place)
 	}
 	s.lists.add(key, c.records[at])
+	return !found
 }
 
 func check(ctx context.Context, key core.ThreadKey) error {

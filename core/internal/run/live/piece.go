@@ -67,6 +67,9 @@ func (w *Writer) put(event core.Event, at position.Position) {
 
 // addPiece appends an event with a delta that fits into a chunk.
 func (w *Writer) addPiece(event *core.Event, at position.Position, delta string, weight int) {
+	if w.texts == nil {
+		w.texts = make([]byte, 0, 128) // of a short turn
+	}
 	begin := len(w.texts)
 	w.texts = append(w.texts, delta...)
 	w.size, w.kept = w.size+weight, w.kept+weight
