@@ -1,8 +1,8 @@
 package local
 
 import (
+	"bytes"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -80,10 +80,15 @@ func streamText(b *testing.B, client *http.Client, url, thread, text string) {
 		return
 	}
 	defer func() { _ = response.Body.Close() }()
-	stream, err := io.ReadAll(response.Body)
-	if err != nil || !strings.Contains(string(stream), "natural_end") {
+	stream := streams.Get().(*bytes.Buffer)
+	defer streams.Put(stream)
+	stream.Reset()
+	if _, err := stream.ReadFrom(response.Body); err != nil || !bytes.Contains(stream.Bytes(), []byte("natural_end")) {
 		b.Errorf("the run did not finish: %v, %s", err, stream)
 	}
 }
+
+// streams have what clients read, so that they allocate little.
+var streams = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // cpuTime is what the process has used so far, in user and system mode.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/glebarez/sqlite"
@@ -99,18 +100,27 @@ func (s *served) stream(name, text string) (time.Duration, error) {
 
 // readStream reads events until the response is complete.
 func readStream(body io.Reader, began time.Time) (first time.Duration, err error) {
-	var all bytes.Buffer
-	part := make([]byte, 4096)
+	r := readers.Get().(*reader)
+	defer readers.Put(r)
+	r.all.Reset()
 	for err == nil {
 		var n int
-		n, err = body.Read(part)
-		all.Write(part[:n])
-		if first == 0 && bytes.Contains(all.Bytes(), []byte("Echo")) {
+		n, err = body.Read(r.part[:])
+		r.all.Write(r.part[:n])
+		if first == 0 && bytes.Contains(r.all.Bytes(), []byte("Echo")) {
 			first = time.Since(began)
 		}
 	}
-	if err != io.EOF || !bytes.Contains(all.Bytes(), []byte(answer)) {
-		return 0, fmt.Errorf("the run did not finish: %v, %s", err, all.Bytes())
+	if err != io.EOF || !bytes.Contains(r.all.Bytes(), []byte(answer)) {
+		return 0, fmt.Errorf("the run did not finish: %v, %s", err, r.all.Bytes())
 	}
 	return first, nil
 }
+
+// reader has what a client reads, so that it allocates little.
+type reader struct {
+	all  bytes.Buffer
+	part [4096]byte
+}
+
+var readers = sync.Pool{New: func() any { return new(reader) }}
