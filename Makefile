@@ -96,7 +96,7 @@ api: ## Compare the exported API with a commit: BASE=v0.1.0; fail on incompatibl
 same-worlds: ## Compare 40 simulated runs with those of a commit: BASE=HEAD, ARGS="-seeds 1000"
 	@$(GO) run ./scripts/verify/simsame $(ARGS) $(BASE)
 
-bench: ## Print speed, memory, binary sizes, start-up time and DynamoDB units, and compare with adk-go and the goals; nothing passes or fails
+bench: ## Print speed, memory, binary sizes, start-up time and DynamoDB units, then all next to the goals; nothing passes or fails
 	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./adapters/... ./functions/kit/local
 	$(GO) test -run '^$$' -bench Start ./scripts/verify/deployed
 	$(AWS) $(GO) test -tags aws -run '^$$' -bench 'StepUnits|DecisionUnits' -benchtime 1x ./adapters/stores/dynamo

@@ -39,6 +39,7 @@ var threads = []row{
 
 var sizes = []row{
 	{"objects", "objects of a streamed run", "TestStreamedRunAllocatesLittle objects", "", goal{most: 300}},
+	{"objects", "KB of a streamed run", "TestStreamedRunAllocatesLittle KB", "", goal{most: 40}},
 	{"core", "objects of two steps", "TwoStepBare objects", "", goal{most: 280}},
 	{"core", "objects of two steps, three plugins", "TwoStep objects", "", goal{most: 330}},
 	{"core", "interrupt and resume at 0 messages, ms", "InterruptResume/history-0 ms", "", goal{}},

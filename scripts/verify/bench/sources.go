@@ -81,7 +81,7 @@ func raceRuns(store string, clients int) int {
 }
 
 func coldJobs(p programs) []job {
-	var jobs []job
+	jobs := []job{p.ours("ColdTurn", 5)}
 	for _, messages := range []string{"2000", "8000"} {
 		jobs = append(jobs, p.theirs("cold/disk/messages="+messages, percentage(), "-messages", messages, "-runs", "5")...)
 	}
@@ -155,8 +155,8 @@ func measure(out io.Writer, folder string, table []row) (figures, error) {
 			_, _ = fmt.Fprintf(os.Stderr, "measuring %s, round %d of %d\n", group, i+1, s.rounds)
 			for _, j := range s.jobs(p) {
 				found, err := j.run(folder)
-				if err != nil {
-					return nil, fmt.Errorf("%s: %w", group, err)
+				if err != nil { // the table has what the others measured
+					_, _ = fmt.Fprintf(os.Stderr, "%s is not measured: %v\n", group, err)
 				}
 				all.add(found)
 			}
