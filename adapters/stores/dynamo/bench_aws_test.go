@@ -49,6 +49,7 @@ type bench struct {
 	meter   *dynamotest.Meter // of everything that goes to the table
 	model   *chatter
 	asks    bool         // calls wait for a person
+	window  int          // tokens that a model is shown at most; 0: the default
 	clock   atomic.Int64 // since noon, in nanoseconds
 	nap     func(context.Context, time.Duration) error
 	queue   mailboxtest.Queue // of hints without a delay: the others are never waited for
@@ -78,13 +79,17 @@ func (b *bench) restart(t testing.TB) {
 			return tool.NewResult(noise(2048)), nil
 		})
 	none := 0
+	spec := agent.Spec{ID: "demo", Model: "m", MaxRounds: &none, Plugins: []string{"asking"}}
+	if b.window > 0 {
+		spec.Context = &agent.ContextWindowPolicy{MaxContextTokens: b.window}
+	}
 	var err error
 	b.Host, err = host.New(host.Options{
 		Env: b.env(), Store: b.backend, Waker: &b.queue,
 		Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"m": {Model: b.model, Name: "m"}},
 			Tools:  []tool.Tool{lookup}, Plugins: []plugin.Plugin{asking{b}},
-			Specs: []agent.Spec{{ID: "demo", Model: "m", MaxRounds: &none, Plugins: []string{"asking"}}},
+			Specs: []agent.Spec{spec},
 		},
 	})
 	if err != nil {
@@ -231,12 +236,17 @@ func (b *bench) copyFrom(t testing.TB, from store.Backend) {
 // says.
 type chatter struct {
 	calls func(messages []core.Message) int
-	text  int // in bytes, after compression
+	text  int           // in bytes, after compression
+	say   func() string // in place of text; nil: text
 }
 
 // Stream implements model.Model.
 func (c *chatter) Stream(_ context.Context, request model.Request) iter.Seq2[model.Delta, error] {
-	deltas := []model.Delta{{Type: model.DeltaText, Text: noise(c.text)}}
+	said := noise(c.text)
+	if c.say != nil {
+		said = c.say()
+	}
+	deltas := []model.Delta{{Type: model.DeltaText, Text: said}}
 	calls := c.calls(request.Messages)
 	for i := range calls {
 		deltas = append(deltas,

@@ -193,7 +193,7 @@ func TestStepBudget(t *testing.T) {
 
 // TestColdStepBudget: a new process that takes a step of a thread of 10,000
 // messages of 2 KB reads its window and no more, and writes what a warm one
-// writes. The window has 46 of them, about 27 read units. Three more are the
+// writes. The window has 46 of them, about 14 read units. Three more are the
 // claim, the run's record or queued input, and the first message of a run that
 // began before the window; half a one is the snapshot of the state. Where a run
 // begins, the process also stores the run's agent, once in its life.
@@ -208,9 +208,9 @@ func TestColdStepBudget(t *testing.T) {
 		warm    kindOfStep
 	}{
 		{"as one run, two tool results more", always(2), oneRun, nothing,
-			budget{write: 11, read: 34, rounds: 9}, 0, kindsOfSteps[0]},
+			budget{write: 11, read: 19, rounds: 9}, 0, kindsOfSteps[0]},
 		{"as 1,000 runs, a text that is a whole run more", first(4), thousandRuns, func(t testing.TB, b *bench) { b.submit(t, 1) },
-			budget{write: 7, read: 32, rounds: 7}, 1, kindsOfSteps[3]},
+			budget{write: 7, read: 18, rounds: 7}, 1, kindsOfSteps[3]},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -338,8 +338,8 @@ func TestInlineBudget(t *testing.T) {
 		calls func() func([]core.Message) int
 		want  budget
 	}{
-		{"of one text", func() func([]core.Message) int { return always(0) }, budget{write: 9, read: 2, rounds: 7}},
-		{"of two steps", everySecond, budget{write: 16, read: 2, rounds: 11}},
+		{"of one text", func() func([]core.Message) int { return always(0) }, budget{write: 9, read: 1, rounds: 6}},
+		{"of two steps", everySecond, budget{write: 16, read: 1, rounds: 10}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
