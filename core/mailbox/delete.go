@@ -64,7 +64,7 @@ func (s *Service) writeTombstone(ctx context.Context, key core.ThreadKey, user s
 		if result.Stretch == nil {
 			return nil, nil
 		}
-		record, err := s.deletedUsage(ctx, key, was, next, result)
+		record, err := deletedUsage(ctx, s, key, was, next, result)
 		record.Fence, record.Version = was.Fence, next.Version
 		return []store.Record{record}, err
 	}

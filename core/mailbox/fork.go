@@ -55,7 +55,7 @@ func (s *Service) Fork(ctx context.Context, f Forking) (Forked, error) {
 	if err := errors.Join(f.Thread.Check(), core.CheckName("thread id of the fork", f.To), core.CheckName("message to fork at", f.At)); err != nil {
 		return Forked{}, err
 	}
-	made, err := s.madeFork(ctx, f, to)
+	made, err := madeFork(ctx, s, f, to)
 	if err != nil || made.Duplicate {
 		return made, err
 	}
@@ -88,7 +88,7 @@ func (s *Service) Fork(ctx context.Context, f Forking) (Forked, error) {
 	// The head comes last. Until it is written, the copied records are orphans under a name
 	// that no head has.
 	if _, _, err := fork.run(ctx, thread.Head{}); err != nil {
-		made, failed := s.madeFork(ctx, f, to)
+		made, failed := madeFork(ctx, s, f, to)
 		if made.Duplicate { // the same call came at the same time
 			return made, nil
 		}
@@ -105,7 +105,7 @@ func (s *Service) Fork(ctx context.Context, f Forking) (Forked, error) {
 
 // madeFork looks whether the fork was made before; the zero Forked: the thread does not
 // exist. thread.ErrExists: it exists, and is not the same fork.
-func (s *Service) madeFork(ctx context.Context, f Forking, to core.ThreadKey) (Forked, error) {
+func madeFork(ctx context.Context, s *Service, f Forking, to core.ThreadKey) (Forked, error) {
 	head, err := s.Head(ctx, to)
 	if !head.Exists() {
 		return Forked{}, err

@@ -99,7 +99,7 @@ func (s *Service) Create(ctx context.Context, c Creating) (thread.Head, error) {
 		err = core.Errorf(core.CodeConflict, "thread %s: an earlier request with the same Idempotency-Key has other content: %w", c.Thread.Thread, taken)
 	}
 	if errors.Is(err, thread.ErrExists) {
-		head, err = s.createdBefore(ctx, c, made, err)
+		head, err = createdBefore(ctx, s, c, made, err)
 	}
 	if err != nil {
 		return head, s.outward(ctx, c.Thread, "thread", err)
@@ -119,7 +119,7 @@ func (s *Service) Create(ctx context.Context, c Creating) (thread.Head, error) {
 
 // createdBefore looks whether the thread that exists was made by the same call; else the
 // error is exists. made is the call's key; the zero Pointer: it has none.
-func (s *Service) createdBefore(ctx context.Context, c Creating, made store.Pointer, exists error) (thread.Head, error) {
+func createdBefore(ctx context.Context, s *Service, c Creating, made store.Pointer, exists error) (thread.Head, error) {
 	head, err := s.Head(ctx, c.Thread)
 	if err != nil {
 		return head, err

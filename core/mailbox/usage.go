@@ -18,7 +18,7 @@ import (
 // deleted: the stretch is then marked as not fully known.
 // The run's record is stored with its first commit. Before that, the input names the agent of
 // the run.
-func (s *Service) deletedUsage(ctx context.Context, key core.ThreadKey, was, next thread.Head, result thread.Result) (store.Record, error) {
+func deletedUsage(ctx context.Context, s *Service, key core.ThreadKey, was, next thread.Head, result thread.Result) (store.Record, error) {
 	books := accounting.Books{Metering: &accounting.Metering{Keep: s.keep}, Records: s.records, Store: s.reads.store}
 	bill := books.Run(accounting.Claim{Key: key, Run: was.Run.ID})
 	end := accounting.End{User: was.Owner, Deleted: true, At: s.env.Millis()}

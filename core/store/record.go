@@ -34,7 +34,7 @@ type Record struct {
 	Fence   uint64 // of the claim that wrote it, or the head's when none did; 0 for KindCreate
 	Version uint64 // of the head that a KindRewrite or KindLatest record goes with; 0 for the others
 	// Payload is not changed any more by a caller that has put it: a store may keep these
-	// very bytes. What it returns are the reader's own.
+	// very bytes. A reader may change the bytes that it receives.
 	Payload []byte
 	Expires int64 // unix seconds after which it may vanish; 0: never
 }

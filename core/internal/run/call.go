@@ -103,6 +103,15 @@ type task struct {
 	taken     uint64         // those with ids up to this one are a sibling's
 }
 
+// admission is the verdict of the checks and gates on a call. It is one of three:
+// the call has its outcome, it is to wait for a decision, or, with neither, its
+// tool may run.
+type admission struct {
+	task   *task // the call as far as it came; nil with an end
+	end    *conclusion
+	ticket *core.TicketRequest
+}
+
 // early is what the gates of a call said before its turn was committed.
 type early struct {
 	admission admission

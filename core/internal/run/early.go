@@ -140,8 +140,8 @@ func (g *gates) reads(i int) *task {
 	return t
 }
 
-// settle notes that the turn is committed: what ran beside that counts from here on.
-func (s *scheduler) settle() {
+// turnVisible notes that the turn is committed: what ran beside that counts from here on.
+func (s *scheduler) turnVisible() {
 	if s.pending {
 		s.pending = false
 		s.round.holder.shared.news.setTurn(turnCommitted)

@@ -25,15 +25,6 @@ import (
 // its hooks (see line).
 type gates struct{ round *round }
 
-// admission is the verdict of the checks and gates on a call. It is one of three:
-// the call has its outcome, it is to wait for a decision, or, with neither, its
-// tool may run.
-type admission struct {
-	task   *task // the call as far as it came; nil with an end
-	end    *conclusion
-	ticket *core.TicketRequest
-}
-
 // admit takes call i through its checks and gates.
 //
 // Only the scheduler calls it, for one call at a time, though siblings' tools may

@@ -42,7 +42,7 @@ func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, 
 	if !m.holder.claims() { // the commit remains, and another worker runs its calls
 		return Stepped{}, thread.ErrFenced
 	}
-	t.scheduler.settle()
+	t.scheduler.turnVisible()
 	return m.runRound(ctx)
 }
 

@@ -154,16 +154,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 			yield(model.Delta{}, failure)
 			return
 		}
-		for i := range pieces {
-			if err := w.sleep(ctx, wait/2/pieces); err != nil {
-				yield(model.Delta{}, &model.Error{Kind: model.KindTimeout, Message: err.Error()})
-				return
-			}
-			if !text(fmt.Sprintf(" %d", i)) {
-				return
-			}
-		}
-		if bulk := w.scripted.bulk(fmt.Sprintf("%s.%d", s.name, s.step), 60, s.loud(w)); bulk != "" && !text(bulk) {
+		if !m.talk(ctx, s, wait/2, text, yield) {
 			return
 		}
 		th.runs.checkHolds(h, began)
@@ -171,6 +162,21 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 			comesTo(ctx, nil)
 		}
 	}
+}
+
+// talk says the rest of a text; false: the caller wants no more, or the inference was cut.
+func (m scriptedModel) talk(ctx context.Context, s script, within time.Duration, text func(string) bool, yield func(model.Delta, error) bool) bool {
+	for i := range pieces {
+		if err := m.w.sleep(ctx, within/pieces); err != nil {
+			yield(model.Delta{}, &model.Error{Kind: model.KindTimeout, Message: err.Error()})
+			return false
+		}
+		if !text(fmt.Sprintf(" %d", i)) {
+			return false
+		}
+	}
+	bulk := m.w.scripted.bulk(fmt.Sprintf("%s.%d", s.name, s.step), 60, s.loud(m.w))
+	return bulk == "" || text(bulk)
 }
 
 // fails returns how an inference fails after its first words; nil: it does not.

@@ -44,11 +44,16 @@ func (q waker) Wake(ctx context.Context, hint core.WakeUp, delay time.Duration) 
 }
 
 // sharedWaker is the way to a queue that many processes have.
-type sharedWaker struct{ waker }
+type sharedWaker struct{ own waker }
+
+// Wake implements [mailbox.Waker].
+func (q sharedWaker) Wake(ctx context.Context, hint core.WakeUp, delay time.Duration) error {
+	return q.own.Wake(ctx, hint, delay)
+}
 
 // WakeTwice implements [mailbox.SecondWaker].
 func (q sharedWaker) WakeTwice(ctx context.Context, hint core.WakeUp, delay, second time.Duration) error {
-	h := q.host
+	h := q.own.host
 	h.tended(hint.Key())
 	return h.ask(ctx, request{site: SiteHint, name: hint.Thread, do: func() {
 		h.world.queue.enqueue(h, hint, delay)
@@ -68,11 +73,11 @@ func (h *host) waker() mailbox.Waker {
 func (q *queue) enqueue(h *host, hint core.WakeUp, delay time.Duration) {
 	delete(h.owes, hint.Key())
 	q.w.Stats.Steps.Hints++
-	q.take(h, hint, delay)
+	q.accept(h, hint, delay)
 }
 
-// take carries a hint.
-func (q *queue) take(h *host, hint core.WakeUp, delay time.Duration) {
+// accept carries a hint: at a fault twice, never or later.
+func (q *queue) accept(h *host, hint core.WakeUp, delay time.Duration) {
 	if delay > maxDelay {
 		q.w.violate("a hint with a delay of %s: the queue allows at most %s", delay, maxDelay)
 	}

@@ -28,7 +28,7 @@ func (q *queue) second(h *host, hint core.WakeUp, delay time.Duration) {
 		q.w.fail(p, "a second hint is sent %s after another", q.w.now-s.sent)
 	}
 	p.state.seconds.sent, p.state.seconds.due = q.w.now, q.w.now+delay
-	q.take(h, hint, delay)
+	q.accept(h, hint, delay)
 }
 
 // seconds is what the queue knows of a thread's second hints.
@@ -74,7 +74,7 @@ func (h *host) expectTakeover() {
 		died, fence := w.now, claim.Fence
 		w.at(within, func() {
 			if now := p.head.Claim; s.died == died && now.Fence == fence && !p.head.Deleted {
-				w.fail(p, "%s died %s ago, and nobody has taken its claim over: %+v", h.name, within, p.head)
+				w.fail(p, "%s died %s ago, and its claim was not taken over: %+v", h.name, within, p.head)
 			}
 		})
 	}

@@ -171,9 +171,9 @@ func Apply(h Head, t Transition) (Head, Result, error) {
 	}
 	n.Run.noteWaits(n.Tickets.asks(), t.Now)
 	n.noteTimes(t.Now)
-	n.dropFailing()
+	dropFailing(&n)
 	n.DueAt = n.due(h.DueAt, t)
-	result.Second = n.second(t, result)
+	result.Second = secondHint(&n, t, result)
 	if n.bound() > MaxSize {
 		if size := n.Size(); size > MaxSize {
 			return h, Result{}, fmt.Errorf("%d bytes, at most %d are allowed: %w", size, MaxSize, ErrTooLarge)

@@ -37,7 +37,7 @@ func (c CommitClose) apply(h *Head, t Transition) (Result, error) {
 	if err := h.advance(c.Seq); err != nil {
 		return Result{}, err
 	}
-	h.sum(c.From, c.Sum)
+	putSum(h, c.From, c.Sum)
 	if err := h.summarize(c.Summary, c.Cut, c.From); err != nil {
 		return Result{}, err
 	}

@@ -113,7 +113,7 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 		if err := h.advance(c.Seq); err != nil {
 			return Result{}, err
 		}
-		h.sum(c.From, c.Sum)
+		putSum(h, c.From, c.Sum)
 	}
 	h.Run.keepThrough(c.Through)
 	if err := h.summarize(c.Summary, c.Cut, c.From); err != nil {
@@ -158,8 +158,8 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 	return r, nil
 }
 
-// sum puts the checksum of a commit in force, if it has moved the log's end.
-func (h *Head) sum(from uint64, tail uint32) {
+// putSum puts the checksum of a commit in force, if it has moved the log's end.
+func putSum(h *Head, from uint64, tail uint32) {
 	if h.Seq != from {
 		h.TailSum = tail
 	}

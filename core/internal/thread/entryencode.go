@@ -42,17 +42,17 @@ func (w *fieldWriter) entry(e *Entry) {
 	if e.Message != nil {
 		at := w.open(entryMessage)
 		w.message(e.Message, e)
-		w.close(at)
+		w.end(at)
 	}
 	if e.Totals != nil {
 		at := w.open(entryTotals)
 		w.totals(e.Totals)
-		w.close(at)
+		w.end(at)
 	}
 	if e.Window != nil {
 		at := w.open(entryWindow)
 		w.window(e.Window)
-		w.close(at)
+		w.end(at)
 	}
 	w.id(entryInput, e.Input)
 	w.number(entryAttempt, e.Attempt)
@@ -172,7 +172,7 @@ func (w *fieldWriter) block(b *core.Block) {
 	w.text(6, b.Filename)
 	w.json(7, b.Echo)
 	w.text(8, b.Origin)
-	w.close(at)
+	w.end(at)
 }
 
 func (w *fieldWriter) call(c *core.ToolCall) {
@@ -182,7 +182,7 @@ func (w *fieldWriter) call(c *core.ToolCall) {
 	w.json(3, c.Arguments)
 	w.json(4, c.Echo)
 	w.text(5, c.Origin)
-	w.close(at)
+	w.end(at)
 }
 
 func (w *fieldWriter) result(r *core.ToolResult) {
@@ -196,7 +196,7 @@ func (w *fieldWriter) result(r *core.ToolResult) {
 	if len(r.Metadata) > 0 {
 		w.value(7, r.Metadata)
 	}
-	w.close(at)
+	w.end(at)
 }
 
 func (w *fieldWriter) usage(number int, u *core.Usage) {
@@ -206,7 +206,7 @@ func (w *fieldWriter) usage(number int, u *core.Usage) {
 	w.int(3, u.CacheRead)
 	w.int(4, u.CacheWrite)
 	w.int(5, u.Reasoning)
-	w.close(at)
+	w.end(at)
 }
 
 func (w *fieldWriter) totals(t *Totals) {
@@ -228,7 +228,7 @@ func (w *fieldWriter) totals(t *Totals) {
 		}
 		w.int(2, t.Metered.Tools)
 		w.int64(3, t.Metered.ToolMillis)
-		w.close(at)
+		w.end(at)
 	}
 }
 
@@ -241,7 +241,7 @@ func (w *fieldWriter) use(u *core.ModelUse) {
 	}
 	w.int(4, u.Inferences)
 	w.int64(5, u.Millis)
-	w.close(at)
+	w.end(at)
 }
 
 func (w *fieldWriter) window(v *core.Window) {
@@ -259,7 +259,7 @@ func (w *fieldWriter) window(v *core.Window) {
 		for _, hash := range v.Prefix {
 			w.b = binary.LittleEndian.AppendUint32(w.b, hash)
 		}
-		w.close(at)
+		w.end(at)
 	}
 }
 
@@ -268,14 +268,14 @@ func (w *fieldWriter) operation(o *state.Operation) {
 	w.word(1, operationWords[:], o.Op)
 	w.text(2, o.Path)
 	w.json(3, o.Value)
-	w.close(at)
+	w.end(at)
 }
 
 func (w *fieldWriter) stretchOf(number int, r Range) {
 	at := w.open(number)
 	w.number(1, r.From)
 	w.number(2, r.To)
-	w.close(at)
+	w.end(at)
 }
 
 func (w *fieldWriter) varints(number int, all []int) {
@@ -286,7 +286,7 @@ func (w *fieldWriter) varints(number int, all []int) {
 	for _, v := range all {
 		w.b = binary.AppendUvarint(w.b, uint64(v))
 	}
-	w.close(at)
+	w.end(at)
 }
 
 // hexDigits are 16 bytes of which a text is the hex digits; ok is false if it is another

@@ -103,7 +103,7 @@ func (w *fieldWriter) json(number int, v json.RawMessage) {
 		w.err = err
 	}
 	w.b = compact.Bytes()
-	w.close(at)
+	w.end(at)
 }
 
 // value writes a value as JSON.
@@ -115,15 +115,15 @@ func (w *fieldWriter) value(number int, v any) {
 	w.bytes(number, text)
 }
 
-// open starts a level; what is written until [fieldWriter.close] is in it.
+// open starts a level; what is written until [fieldWriter.end] is in it.
 func (w *fieldWriter) open(number int) (at int) {
 	w.tag(number, wireBytes)
 	w.b = append(w.b, 0) // the length, if that is one byte
 	return len(w.b)
 }
 
-// close ends the level that open has started at a place.
-func (w *fieldWriter) close(at int) {
+// end ends the level that open has started at a place.
+func (w *fieldWriter) end(at int) {
 	n := len(w.b) - at
 	size := uintSize(uint64(n))
 	if size > 1 { // the length is longer than the byte that is kept for it

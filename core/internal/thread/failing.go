@@ -42,7 +42,7 @@ func (h *Head) noteFailing(since int64) {
 }
 
 // dropFailing removes a time that does not hold any more.
-func (h *Head) dropFailing() {
+func dropFailing(h *Head) {
 	if _, ok := h.extension(failingTag); ok && h.FailingSince() == 0 {
 		h.setExtension(failingTag, nil)
 	}

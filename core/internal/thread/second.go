@@ -10,9 +10,9 @@ package thread
 // the lease, and the client of a stream that breaks comes back. Its first renewal, or what it
 // commits at that age, sends one.
 
-// second returns when the second hint that follows a write comes, and notes that in the head;
+// secondHint returns when the second hint that follows a write comes, and notes that in the head;
 // 0: the write sends none, since one that is on its way comes late enough, or none is needed.
-func (h *Head) second(t Transition, r Result) (at int64) {
+func secondHint(h *Head, t Transition, r Result) (at int64) {
 	if h.SecondAt < t.Now { // it has come
 		h.SecondAt = 0
 	}
