@@ -98,7 +98,7 @@ func TestOperationsOfAnInlineRun(t *testing.T) {
 		if _, err := process.Stream(t.Context(), submission("t1", "echo: hello"), host.ListenerFunc(func(core.Event) error { return nil })); err != nil {
 			t.Fatal(err)
 		}
-		wantCounts(t, "inline run of two steps", way, counts{"head": 1, "get": 1, "commit": 4, "putsnapshot": 1})
+		wantCounts(t, "inline run of two steps", way, counts{"head": 1, "commit": 4, "putsnapshot": 1})
 	})
 }
 

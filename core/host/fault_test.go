@@ -68,7 +68,7 @@ func TestFaultAtEveryOperation(t *testing.T) {
 			"crash before":                {60, 4, 3, 4},
 			"crash after":                 {60, 4, 2, 3},
 		}},
-		{"inline", 1, true, 9, map[string]cost{
+		{"inline", 1, true, 8, map[string]cost{
 			"error before":                {1, 2, 2, 2},
 			"error after":                 {1, 2, 2, 2},
 			"throttled":                   {1, 2, 2, 2},

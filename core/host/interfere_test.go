@@ -88,7 +88,7 @@ func TestInterferenceAtEveryOperation(t *testing.T) {
 	}{
 		{"one step a delivery", false, false, 1, 0, 10},
 		{"with a plugin that listens to the end", true, false, 1, 11, 12},
-		{"inline", false, true, 3, 0, 8},
+		{"inline", false, true, 3, 0, 7},
 	}
 	for _, way := range ways {
 		for _, in := range interferences {

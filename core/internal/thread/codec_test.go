@@ -32,7 +32,7 @@ var encodedHeads = []struct {
 			Layout: 1, Schema: 1, Version: 1, CommitID: id("c"), Incarnation: 7, DueAt: 1,
 			Pending: []thread.Dispatch{{ID: id("d"), Run: id("r"), Priority: 128}},
 		},
-		"\x01\x01\x01" + "c" + z + "\x00" + z + "\x07\x00" + "\x00" + "\x00\x00\x00\x00\x00\x00\x01" +
+		"\x01\x01\x01" + "c" + z + "\x00" + z + "\x07\x00" + "\x00" + "\x00\x00\x00\x00\x00\x00\x01\x00" +
 			"\x01" + "d" + z + "r" + z + "\x00\x80\x00" + "\x00" + "\x00" + "\x00" + "\x00" + "\x00" + "\x00",
 	},
 	{
@@ -42,7 +42,7 @@ var encodedHeads = []struct {
 			Pending: []thread.Dispatch{{ID: id("d"), Run: id("r"), Priority: 128}},
 			Delayed: []thread.Dispatch{{ID: id("e"), Run: id("s"), Revision: 2, Priority: 5, AvailableAt: 300}},
 		},
-		"\x01\x01\x01" + "c" + z + "\x00" + z + "\x07\x00" + "\x00" + "\x00\x00\x00\x00\x00\x00\x01" +
+		"\x01\x01\x01" + "c" + z + "\x00" + z + "\x07\x00" + "\x00" + "\x00\x00\x00\x00\x00\x00\x01\x00" +
 			"\x01" + "d" + z + "r" + z + "\x00\x80\x00" + "\x01" + "e" + z + "s" + z + "\x02\x05\xac\x02" + "\x00" + "\x00" + "\x00" + "\x00" + "\x00",
 	},
 	{
@@ -66,7 +66,7 @@ var encodedHeads = []struct {
 			Recent:     []uint64{11},
 			Extensions: []thread.Extension{{Run: id("r"), Tag: 7, Value: []byte("new")}},
 		},
-		"\x01\x02\xac\x02" + "c" + z + "h" + z + "\x07\x03ann" + "\x0c" + "\x02\x05\x09\x04\x03\x08\x01" +
+		"\x01\x02\xac\x02" + "c" + z + "h" + z + "\x07\x03ann" + "\x0c" + "\x02\x05\x09\x04\x03\x08\x01\x00" +
 			"r" + z + "d" + z + "\x06\x00\x00\x02\x03\x0a\x05\xc8\x01\x00" + "\x01\x02\x03\x04" + "\x02\x05\x02" + "\x7f" +
 			"\x03\x01" + "\xac\x02" + "\xad\x02" + "\xae\x02" + "\x02\xaf\x02\x01\x01\x02\x03\x04\x05\x06\x07\x08" +
 			"\x05\x02\x01w\x06" + "t" + z + "\x00\x00" + "\x01" + "\x01\x02\x0c\x0e\x0d" + "\x01" + "i" + z + "\x01\x01" +
@@ -82,7 +82,7 @@ var encodedHeads = []struct {
 			},
 			Tickets: []thread.Ticket{{Call: 0, Kind: thread.TicketClient, ID: 12, Deadline: 13, WakeAt: 300}, {Call: 1, Kind: thread.TicketClient, ID: 14}},
 		},
-		"\x01\x01\x09" + "c" + z + "c" + z + "\x07\x00" + "\x44" + "\x00\x03\x04\x00" + "\x01\x02\x03\x04" + "\x00\x00\x01" +
+		"\x01\x01\x09" + "c" + z + "c" + z + "\x07\x00" + "\x44" + "\x00\x03\x04\x00" + "\x01\x02\x03\x04" + "\x00\x00\x01\x00" +
 			"r" + z + "d" + z + "\x00\x01\x00\x02\x01\x05\x03\x00\x00" + "\x00\x00\x00\x00" + "\x02\x02\x02" + "\x88" +
 			"\x02" + "\x02" + "k" + z + "l" + z +
 			"\x00\x00" + "\x02" + "\x00\x81\x0c\x00\x0d\xac\x02" + "\x01\x01\x0e\x00\x00" + "\x00\x00\x00\x00",
@@ -102,7 +102,7 @@ var encodedHeads = []struct {
 			},
 			Missed: 0x778a,
 		},
-		"\x01\x01\x09" + "c" + z + "c" + z + "\x07\x00" + "\x10" + "\x00\x03\x04\x00\x09\x08\x01" +
+		"\x01\x01\x09" + "c" + z + "c" + z + "\x07\x00" + "\x10" + "\x00\x03\x04\x00\x09\x08\x01\x00" +
 			"\x00\x00" + "\x00" + "\x00" + "\x07" +
 			"a" + z + "\x01\x02\x01\x02\x03\x04\x05\x06\x07\x08" +
 			"b" + z + "\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
@@ -122,7 +122,7 @@ var encodedHeads = []struct {
 				{ID: id("i"), Run: id("i"), Revision: 3, Priority: 128, Steered: true, Rest: []thread.InboxEntry{{ID: id("j"), Revision: 1}}},
 			},
 		},
-		"\x01\x01\x09" + "c" + z + "c" + z + "\x07\x00" + "\x00" + "\x00\x03\x04\x00\x09\x00\x01" +
+		"\x01\x01\x09" + "c" + z + "c" + z + "\x07\x00" + "\x00" + "\x00\x03\x04\x00\x09\x00\x01\x00" +
 			"\x02" + "e" + z + "s" + z + "\x00\x05\x01" +
 			"i" + z + "i" + z + "\x03\x80\x02" + "\x01" + "j" + z + "\x01\x00" +
 			"\x00" + "\x00" + "\x00" + "\x00" + "\x00" + "\x00",
@@ -130,12 +130,12 @@ var encodedHeads = []struct {
 	{
 		"a log whose tail was superseded",
 		thread.Head{Layout: 1, Schema: 1, Version: 2, CommitID: id("c"), Incarnation: 7, Fence: 3, Seq: 300, Summary: 4, Supersedes: 299, Closing: 2},
-		"\x01\x01\x02" + "c" + z + "\x00" + z + "\x07\x00" + "\x20" + "\x00\x03\xac\x02\x04\xab\x02\x02\x00\x00" + "\x00\x00\x00\x00\x00\x00\x00",
+		"\x01\x01\x02" + "c" + z + "\x00" + z + "\x07\x00" + "\x20" + "\x00\x03\xac\x02\x04\xab\x02\x02\x00\x00\x00" + "\x00\x00\x00\x00\x00\x00\x00",
 	},
 	{
 		"a tombstone",
 		thread.Head{Layout: 1, Schema: 1, Version: 2, CommitID: id("c"), Incarnation: 7, Deleted: true, Erased: true, Epoch: 1, ClosingAt: 300},
-		"\x01\x01\x02" + "c" + z + "\x00" + z + "\x07\x00" + "\x03" + "\x01\x00\x00\x00\x00\xac\x02\x00" + "\x00\x00\x00\x00\x00\x00\x00",
+		"\x01\x01\x02" + "c" + z + "\x00" + z + "\x07\x00" + "\x03" + "\x01\x00\x00\x00\x00\xac\x02\x00\x00" + "\x00\x00\x00\x00\x00\x00\x00",
 	},
 }
 

@@ -167,10 +167,10 @@ func TestEstimateOfASizeCountsEveryPart(t *testing.T) {
 		head        thread.Head
 		bound, size int
 	}{
-		{"none", thread.Head{}, 512, 52},
-		{"usual", busy(t, "owner", "worker", 2), 877, 375},
-		{"fullest", full, 3875, 3228},
-		{"steered input", steered, 832, 232},
+		{"none", thread.Head{}, 512, 53},
+		{"usual", busy(t, "owner", "worker", 2), 877, 376},
+		{"fullest", full, 3875, 3229},
+		{"steered input", steered, 832, 233},
 	}
 	for _, tt := range tests {
 		if bound, size := thread.Bound(&tt.head), tt.head.Size(); bound != tt.bound || size != tt.size {
