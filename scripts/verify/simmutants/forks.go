@@ -18,8 +18,8 @@ var forkMutants = []mutant{
 	{
 		Name: "a fork is made before its last records are stored",
 		File: "core/mailbox/fork.go",
-		Old:  "	return flush()\n}\n\n// notePrompts",
-		New:  "	page = page[:len(page)-1]\n	return flush()\n}\n\n// notePrompts",
+		Old:  "	return flush()\n}\n\n// note notes",
+		New:  "	page = page[:len(page)-1]\n	return flush()\n}\n\n// note notes",
 	},
 	{
 		Name: "a fork takes nothing back that was taken back",

@@ -91,20 +91,20 @@ var mailboxMutants = []mutant{
 	{
 		Name: "the hint after a head write is forgotten",
 		File: "core/mailbox/outcome.go",
-		Old:  "if hint := c.plan.result.Hint; hint != nil && !(c.quiet && c.plan.result.Unchanged) {",
-		New:  "if hint := c.plan.result.Hint; hint != nil && false {",
+		Old:  "if c.inline || c.quiet && c.plan.result.Unchanged {",
+		New:  "if hint != nil {",
 	},
 	{
 		Name: "the hint after a submission is forgotten",
 		File: "core/mailbox/outcome.go",
-		Old:  "if hint := c.plan.result.Hint; hint != nil && !(c.quiet && c.plan.result.Unchanged) {",
-		New:  "if hint := c.plan.result.Hint; hint != nil && c.choose == nil && !(c.quiet && c.plan.result.Unchanged) {",
+		Old:  "if c.inline || c.quiet && c.plan.result.Unchanged {",
+		New:  "if c.choose != nil || c.inline || c.quiet && c.plan.result.Unchanged {",
 	},
 	{
 		Name: "the hint after a step's own commit is forgotten",
 		File: "core/mailbox/outcome.go",
-		Old:  "if hint := c.plan.result.Hint; hint != nil && !(c.quiet && c.plan.result.Unchanged) {",
-		New:  "if hint := c.plan.result.Hint; hint != nil && !c.holder && !(c.quiet && c.plan.result.Unchanged) {",
+		Old:  "if c.inline || c.quiet && c.plan.result.Unchanged {",
+		New:  "if c.holder || c.inline || c.quiet && c.plan.result.Unchanged {",
 	},
 	{
 		Name: "nothing is swept",
@@ -149,8 +149,8 @@ var headMutants = []mutant{
 	{
 		Name: "the turn consumes nothing",
 		File: "core/internal/thread/commit.go",
-		Old:  "	before, err := h.Inbox.consume(c.Consumed, h.Run.ID, h.Seq, c.Seq)\n	if err != nil {\n		return Result{}, err\n	}\n	h.Seq = c.Seq\n",
-		New:  "	before, err := h.Inbox.consume(nil, h.Run.ID, h.Seq, c.Seq)\n	if err != nil {\n		return Result{}, err\n	}\n	h.Seq = c.Seq\n",
+		Old:  "	before, err := h.Inbox.consume(c.Consumed, h.Run.ID, h.Seq, c.Seq)\n	if err != nil {\n		return Result{}, err\n	}\n	h.Seq, h.TailSum = c.Seq, c.Sum\n",
+		New:  "	before, err := h.Inbox.consume(nil, h.Run.ID, h.Seq, c.Seq)\n	if err != nil {\n		return Result{}, err\n	}\n	h.Seq, h.TailSum = c.Seq, c.Sum\n",
 	},
 	{
 		Name: "an edited entry is consumed at its old revision",

@@ -41,7 +41,7 @@ var poolMutants = []mutant{
 	{
 		Name: "each member has calls of its own",
 		File: "core/internal/run/inference/retry.go",
-		Old:  "	if leaves && t.failed < t.modelCalls() {",
+		Old:  "	if leaves && t.mayCall(ctx) {",
 		New:  "	if leaves {",
 	},
 	{

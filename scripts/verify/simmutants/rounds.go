@@ -106,7 +106,7 @@ var roundMutants = []mutant{
 	{
 		Name: "a model is called again to store that it has failed",
 		File: "core/internal/run/inference/turn.go",
-		Old:  "if t.failed >= t.modelCalls() { // the delivery",
+		Old:  "if t.failed >= t.modelCalls() && t.patience.since == 0 { // the delivery",
 		New:  "if false { // the delivery",
 	},
 	{

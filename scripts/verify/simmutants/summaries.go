@@ -5,8 +5,8 @@ var summaryMutants = []mutant{
 	{
 		Name: "a run that fails at its start lets the summary fall to none",
 		File: "core/internal/run/closewrite.go",
-		Old:  "Seq: w.log.seq(), Summary: w.log.summary,\n		Cut:",
-		New:  "Seq: w.log.seq(),\n		Cut:",
+		Old:  "Seq: w.log.seq(), Sum: w.log.seal(nil), Summary: w.log.summary,\n		Cut:",
+		New:  "Seq: w.log.seq(), Sum: w.log.seal(nil),\n		Cut:",
 	},
 	{
 		Name: "a stale summary comes in force",
