@@ -53,8 +53,8 @@ func TestAKilledDecisionIsSentAgain(t *testing.T) {
 				t.Fatalf("after %d invocations the head is %+v, want a ticket after one", n, w.head(t, "t1"))
 			}
 			var calls []string
-			for _, e := range w.entries(t, "t1") {
-				for _, c := range e.Message.ToolCalls {
+			for _, m := range w.log(t, "t1") {
+				for _, c := range m.ToolCalls {
 					calls = append(calls, c.ID)
 				}
 			}

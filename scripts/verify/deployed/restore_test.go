@@ -261,8 +261,8 @@ func (d *deployment) decides(t *testing.T, id string) {
 		t.Errorf("%s has %d tickets", id, len(h.Tickets))
 		return
 	}
-	for _, e := range d.entries(t, id) {
-		for _, c := range e.Message.ToolCalls {
+	for _, m := range d.log(t, id) {
+		for _, c := range m.ToolCalls {
 			if _, err := d.box.Decide(t.Context(), key(id), mailbox.Deciding{Target: c.ID, Decision: core.Decision{ID: "yes", Action: core.DecisionResume}}); err != nil {
 				t.Errorf("%s: %v", id, err)
 			}

@@ -5,7 +5,6 @@ package deployed
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -25,6 +24,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/scripts/verify/lambdahost/host"
 )
@@ -174,33 +174,20 @@ func (w *world) head(tb testing.TB, id string) store.Head {
 func (w *world) messages(tb testing.TB, id string) []string {
 	tb.Helper()
 	var lines []string
-	for _, e := range w.entries(tb, id) {
-		if e.Message != nil {
-			lines = append(lines, string(e.Message.Role)+": "+e.Message.Text())
-		}
+	for _, m := range w.log(tb, id) {
+		lines = append(lines, string(m.Role)+": "+m.Text())
 	}
 	return lines
 }
 
-// entry is what these tests read of a record of a log.
-type entry struct {
-	Message *core.Message `json:"message"`
-}
-
-// entries reads the thread's log.
-func (w *world) entries(tb testing.TB, id string) (entries []entry) {
+// log reads the messages of the thread's log.
+func (w *world) log(tb testing.TB, id string) []core.Message {
 	tb.Helper()
-	for record, err := range w.store.Log(tb.Context(), key(id), 1, w.head(tb, id).Seq) {
-		if err != nil {
-			tb.Fatal(err)
-		}
-		var e entry
-		if err := json.Unmarshal(record.Payload, &e); err != nil {
-			tb.Fatal(err)
-		}
-		entries = append(entries, e)
+	messages, err := mailboxtest.Log(tb.Context(), w.store, key(id), w.head(tb, id).Seq)
+	if err != nil {
+		tb.Fatal(err)
 	}
-	return entries
+	return messages
 }
 
 // finish lets the event source mapping feed the step function until the thread
