@@ -49,8 +49,8 @@ func TestAKilledDecisionIsSentAgain(t *testing.T) {
 				w.function("step", build(t, "scripts/verify/deployed/step", "killpoints"), 30*time.Second, "REVEILLE_KEY_FILE="+keys))
 			api := w.front(t, host.Front{Function: "api", Shape: host.ShapeREST})
 			w.submit(t, "t1", "approve: ship it")
-			if n := w.deliver(t, 3*time.Second); n != 1 || len(w.head(t, "t1").Tickets) != 1 {
-				t.Fatalf("after %d invocations the head is %+v, want a ticket after one", n, w.head(t, "t1"))
+			if n := w.deliver(t, 3*time.Second); n < 1 || n > 2 || len(w.head(t, "t1").Tickets) != 1 { // the second hint may come, too
+				t.Fatalf("after %d invocations the head is %+v, want a ticket after one, or the second hint too", n, w.head(t, "t1"))
 			}
 			var calls []string
 			for _, m := range w.log(t, "t1") {
