@@ -163,8 +163,8 @@ type WakeUp struct {
 	// Tries is how often the hint came back because its receiver was too old a
 	// program for the thread's records.
 	Tries int `json:"tries,omitempty"`
-	// Sweep: the sweep sent it. Such a hint never sends itself again, since the
-	// next sweep does.
+	// Sweep: the sweep sent it, or a client that follows the thread. Such a hint never
+	// sends itself again, since the next sweep does.
 	Sweep bool `json:"sweep,omitempty"`
 	// Followed is the time until which a client in another process follows the dispatch's
 	// run, unix milliseconds; 0: no client is known to.

@@ -71,6 +71,13 @@ func TestOlderProgramSendsTheHintOnSixTimes(t *testing.T) {
 		if _, claimed, err := older.Claim(t.Context(), swept, false); claimed || err != nil || len(w.queue.Messages()) != 0 {
 			t.Errorf("the sweep's hint: claimed %v, %v, and %q was sent; want nothing", claimed, err, w.queue.Lines())
 		}
+		time.Sleep(time.Hour)
+		if !older.WakeLeft(t.Context(), key, after) || len(w.queue.Messages()) != 1 {
+			t.Fatalf("who follows the thread sent %q, want one hint", w.queue.Lines())
+		}
+		if _, claimed, err := older.Claim(t.Context(), w.queue.Messages()[0].Hint, false); claimed || err != nil || len(w.queue.Messages()) != 1 {
+			t.Errorf("the hint of who follows: claimed %v, %v, and it was sent on: %q", claimed, err, w.queue.Lines())
+		}
 		if _, claimed, err := newer.Claim(t.Context(), hint, false); !claimed || err != nil {
 			t.Errorf("the newer program: claimed %v, %v", claimed, err)
 		}

@@ -159,7 +159,7 @@ func TestWhoFollowsWakesWorkers(t *testing.T) {
 		if !w.WakeLeft(t.Context(), key, head) {
 			t.Error("no hint was sent")
 		}
-		want := core.WakeUp{Tenant: "t", Thread: "t1", Dispatch: head.Run.Dispatch}
+		want := core.WakeUp{Tenant: "t", Thread: "t1", Dispatch: head.Run.Dispatch, Sweep: true}
 		if m := w.queue.Messages(); len(m) != 1 || m[0].Hint != want || m[0].Delay != 0 {
 			t.Errorf("%+v, want %+v at once", m, want)
 		}

@@ -113,12 +113,14 @@ func (s *Service) Wake(ctx context.Context, hint core.WakeUp, delay time.Duratio
 // WakeLeft sends a hint if the work of a thread seems to be abandoned, under a head that the
 // caller has just read, and reports whether it has. A caller that follows the thread asks at each
 // look: its client should not wait for the sweep. One hint for each version of the head is enough.
+// It is sent like a sweep's, and never renews itself: clients come back to a thread that no
+// program can claim, and each would leave another hint on its way.
 func (s *Service) WakeLeft(ctx context.Context, key core.ThreadKey, head thread.Head) bool {
 	if !head.Left(s.env.Millis(), s.lease.Milliseconds()) {
 		return false
 	}
 	s.log.InfoContext(ctx, "work of a followed thread is abandoned, a worker is woken", "tenant", key.Tenant, "thread", key.Thread, "run", head.Run.ID)
-	s.wakes.trySend(ctx, core.WakeUp{Tenant: key.Tenant, Thread: key.Thread, Dispatch: head.Run.Dispatch, Epoch: head.Epoch}, 0, point.Continue)
+	s.wakes.trySend(ctx, core.WakeUp{Tenant: key.Tenant, Thread: key.Thread, Dispatch: head.Run.Dispatch, Epoch: head.Epoch, Sweep: true}, 0, point.Continue)
 	return true
 }
 

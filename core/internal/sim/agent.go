@@ -330,7 +330,7 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 			return tool.NewResult(strings.Repeat("x", w.auditor.mostBytes(store.Record{}))), nil
 		}
 	}
-	th.runs.complete(ctx, h, call)
+	th.runs.complete(ctx, h, call, began)
 	th.runs.checkHolds(h, began)
 	result := tool.NewResult(key + w.scripted.bulk(key, 61, 12))
 	in := th.inputs.byText[th.inputs.textOf(th.p.head.Run.Dispatch)]

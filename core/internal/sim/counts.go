@@ -123,22 +123,31 @@ func (au *auditor) checkCounts() {
 
 // completion is a tool that has returned while its process was well.
 type completion struct {
-	run  core.ID
-	seq  uint64
-	host *host
-	at   time.Duration
+	run       core.ID
+	seq       uint64
+	host      *host
+	began, at time.Duration
 }
 
 // complete notes a tool's return.
-func (ru *runs) complete(ctx context.Context, h *host, call tool.Call) {
+func (ru *runs) complete(ctx context.Context, h *host, call tool.Call, began time.Duration) {
 	if run, seq, ok := placeOf(call); ok && ctx.Err() == nil && ru.holds() {
-		ru.th.calls.completed = append(ru.th.calls.completed, completion{run, seq, h, ru.th.w.now})
+		ru.th.calls.completed = append(ru.th.calls.completed, completion{run, seq, h, began, ru.th.w.now})
 	}
+}
+
+// unheard reports whether the process may never have learned that the call's turn is
+// committed: a fault struck the write beside which the tool ran.
+func (c completion) unheard(turned time.Duration) bool {
+	return c.began <= turned && c.began <= c.host.unheard
 }
 
 // checkGivenBack: a holder that releases its claim has stored the results of its tools,
 // unless the store failed it.
 func (ru *runs) checkGivenBack(a, b *thread.Head) {
+	if b.Run.Cursor == thread.CursorTools && (a.Run.Cursor != thread.CursorTools || b.Run.Base != a.Run.Base) {
+		ru.turned = ru.th.w.now
+	}
 	if a.Claim.Fence == 0 || b.Claim.Fence == a.Claim.Fence && b.Run.ID == a.Run.ID {
 		return
 	}
@@ -147,6 +156,9 @@ func (ru *runs) checkGivenBack(a, b *thread.Head) {
 		for _, c := range ru.th.calls.completed {
 			if a.Run.Cursor != thread.CursorTools && c.seq > a.Seq {
 				continue // its turn was not committed
+			}
+			if c.unheard(ru.turned) {
+				continue
 			}
 			if c.run != a.Run.ID || c.host.name != a.Claim.Worker || c.at < ru.claimed || c.host.unstored >= c.at {
 				continue

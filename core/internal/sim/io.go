@@ -151,6 +151,7 @@ func (w *World) send(h *host, r request, done func(error)) {
 	if fault != FaultNone && !w.throttledPart(r, fault) {
 		h.hindered = max(h.hindered, w.now+pause)
 		if r.site == SiteCommit {
+			h.unheard = w.now
 			h.slow = max(h.slow, w.now+pause)
 		}
 		if r.site == SiteHead || r.site == SiteCommit {

@@ -36,6 +36,7 @@ type host struct {
 	blind    time.Duration             // until when a fault may keep it from seeing that a claim is lost
 	hindered time.Duration             // until when one may keep it at something else
 	unstored time.Duration             // when a fault last struck a log record that it put
+	unheard  time.Duration             // when one last struck a head that it wrote
 	owes     map[core.ThreadKey]uint64 // hints since the invocation began, by the version of the head that asks for one
 	sight    sight
 	calls    []*called           // the same

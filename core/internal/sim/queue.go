@@ -123,7 +123,9 @@ func (q *queue) carry(from *host, hint core.WakeUp, delay time.Duration) {
 	if th.hints++; th.hints > tooMany && q.w.config.Tenants == 0 {
 		q.w.fail(th.p, "%d hints are in the queue", th.hints)
 	}
-	if q.w.config.Programs.Old && q.w.config.Faults == 0 && q.w.now > oldSettles && q.w.now < q.w.stop && th.hints > 5 { // second hints of what was written are passed on like others
+	// A thread that no program can claim then has the sweep's hint and that of a client that
+	// follows it, which never renew themselves.
+	if q.w.config.Programs.Old && q.w.config.Faults == 0 && q.w.now > oldSettles && q.w.now < q.w.stop && th.hints > 2 {
 		q.w.fail(th.p, "%d hints are in the queue of a thread that no process can claim", th.hints)
 	}
 	q.w.at(delay, func() {

@@ -155,6 +155,9 @@ func (b backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit)
 	}
 	stored, err := decodeHead(refused)
 	b.host.see(key, &stored)
+	if c.Head.Claim.Worker == b.host.name && stored.Fence >= c.Head.Claim.Fence { // another has claimed what this process wrote and would have
+		delete(b.host.owes, key)
+	}
 	return store.Outcome{Head: stored}, err
 }
 

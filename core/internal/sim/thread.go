@@ -86,6 +86,7 @@ type runs struct {
 	closed      time.Duration            // when a run began to close
 	fence       uint64                   // its first one
 	claimed     time.Duration            // when the newest claim was taken
+	turned      time.Duration            // when the newest turn with calls was committed
 	lost        map[string]time.Duration // when the claim of a worker was taken over
 }
 

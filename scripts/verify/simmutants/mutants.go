@@ -77,6 +77,12 @@ var mailboxMutants = []mutant{
 		New:  "if hint.Tries",
 	},
 	{
+		Name: "the hint of who follows a thread renews itself",
+		File: "core/mailbox/wake.go",
+		Old:  "Epoch: head.Epoch, Sweep: true}",
+		New:  "Epoch: head.Epoch}",
+	},
+	{
 		Name: "a hint that an older program refuses is not sent on",
 		File: "core/mailbox/claim.go",
 		Old:  "if hint.Sweep || hint.Tries >= schemaTries {",
