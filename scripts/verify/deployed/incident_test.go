@@ -121,7 +121,9 @@ func (d *deployment) checkDoctor(t *testing.T, when string, got []string, want .
 	}
 }
 
-// outage is OpenAI's wire of a provider that can be down.
+// outage is OpenAI's wire of a provider that can be down. Then it asks for pauses of two seconds:
+// a stream waits so long within its step, and the circuit of a run in the background, which
+// opens with the fifth failure, stays closed for eight seconds.
 type outage struct {
 	mu   sync.Mutex
 	down bool
@@ -137,11 +139,25 @@ func (o *outage) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.down {
+		w.Header().Set("Retry-After", "2")
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	_, _ = io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hello\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+}
+
+// checkPatience waits until so many calls of a run have failed. The run must still wait for its
+// provider then.
+func (d *deployment) checkPatience(t *testing.T, id string, failed uint8) {
+	t.Helper()
+	h := d.head(t, id)
+	for begin := time.Now(); h.Run.ModelFailed < failed && time.Since(begin) < time.Minute; time.Sleep(50 * time.Millisecond) {
+		h = d.head(t, id)
+	}
+	if h.Run.ModelFailed < failed || h.FailingSince() == 0 || !h.Open() || h.Run.Attempts > 1 {
+		t.Errorf("the run that no stream follows does not wait for the provider: %+v", h)
+	}
 }
 
 // throttle refuses requests to DynamoDB, as a table or an index over its capacity does.

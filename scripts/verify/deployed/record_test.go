@@ -5,6 +5,7 @@ package deployed
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"maps"
 	"net/http"
@@ -43,6 +44,9 @@ func (r *recorder) endpoint(tb testing.TB, target string) string {
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		body, err := io.ReadAll(q.Body)
+		if errors.Is(err, io.ErrUnexpectedEOF) { // the caller has given up while it sent: AWS reads no request then either
+			return
+		}
 		if err != nil {
 			tb.Error(err)
 		}

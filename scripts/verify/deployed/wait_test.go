@@ -84,6 +84,22 @@ func chunks(t *testing.T, body string) (all []chunk) {
 	return all
 }
 
+// deliverOne hands the next message to the step function.
+func (w *world) deliverOne(t *testing.T) {
+	t.Helper()
+	p := host.Poller{Host: w.host, Queue: transport{w.queue}, Function: "step", BatchSize: 1, Wait: time.Second}
+	for range 30 {
+		done, err := p.Poll(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if done == 1 {
+			return
+		}
+	}
+	t.Fatal("no message was delivered")
+}
+
 // deliver hands messages to the step function, one at a time, until none has come
 // for a while and none is left, and returns how many there were.
 func (w *world) deliver(t *testing.T, quiet time.Duration) (deliveries int) {

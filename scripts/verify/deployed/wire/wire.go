@@ -16,3 +16,13 @@ func Bind(e *env.Env, s settings.Settings) (wiring.Bound, error) {
 	bound, err := providers.Bind(e, s)
 	return wiring.Bound{Models: map[string]agent.ModelBinding{demo.Model: bound}}, err
 }
+
+// Parts returns the demo agent, which waits for an overloaded provider less than it does in a
+// deployment: 200 ms before the second call, so that a test of an outage takes seconds.
+func Parts(models map[string]agent.ModelBinding) (agent.Parts, error) {
+	parts, err := demo.Parts(models)
+	if err == nil {
+		parts.Specs[0].Retry.OverloadedBackoffBaseMS = new(200)
+	}
+	return parts, err
+}

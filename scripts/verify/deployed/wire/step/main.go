@@ -3,9 +3,8 @@
 package main
 
 import (
-	"github.com/reveille-run/reveille/functions/kit/demo"
 	"github.com/reveille-run/reveille/functions/kit/serve"
 	"github.com/reveille-run/reveille/scripts/verify/deployed/wire"
 )
 
-func main() { serve.Step(demo.Parts, wire.Bind) }
+func main() { serve.Step(wire.Parts, wire.Bind) }

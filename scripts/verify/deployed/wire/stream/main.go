@@ -4,9 +4,8 @@ package main
 
 import (
 	"github.com/reveille-run/reveille/functions/app/web"
-	"github.com/reveille-run/reveille/functions/kit/demo"
 	"github.com/reveille-run/reveille/functions/kit/serve/front"
 	"github.com/reveille-run/reveille/scripts/verify/deployed/wire"
 )
 
-func main() { front.Stream(demo.Parts, wire.Bind, web.Handler) }
+func main() { front.Stream(wire.Parts, wire.Bind, web.Handler) }
