@@ -6,8 +6,8 @@ GO ?= go
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 CLIENTS := $(wildcard scripts/verify/clients/*)
 # The build tags under which all files are checked, and the folders with files that these tags exclude.
-TAGS := killpoints clients aws project bedrock profile
-UNTAGGED = $(shell git grep -lE '^//go:build.*!(killpoints|clients|aws|project|bedrock|profile)' -- '*.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')
+TAGS := killpoints clients aws project bedrock profile mcp
+UNTAGGED = $(shell git grep -lE '^//go:build.*!(killpoints|clients|aws|project|bedrock|profile|mcp)' -- '*.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')
 # The command that builds a function for Lambda. The tag bedrock links the AWS SDK into the
 # functions that run steps only. Without HTTP/2 the package is 140 KB smaller: a container
 # has one or two requests at a time. Without inlining in AWS's code it is 100 KB smaller.

@@ -7,3 +7,6 @@ type Route = route
 
 // Routes are all routes.
 func Routes() []Route { return allRoutes() }
+
+// RouteRoots are the starts of their paths.
+func RouteRoots() []string { return routeRoots[:] }

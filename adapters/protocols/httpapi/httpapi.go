@@ -55,8 +55,8 @@ type api struct {
 	mux       http.Handler
 	readiness readiness
 	readers   readers
-	repeating *http.ServeMux // mounts whose clients repeat the conversation; nil: there are none
-	arriving  atomic.Int64   // bytes of large bodies that are held
+	repeating func() *http.ServeMux // mounts whose clients repeat the conversation; nil: there are none
+	arriving  atomic.Int64          // bytes of large bodies that are held
 }
 
 // New returns the handler of all routes over a host, the Host of a reveille.Runtime,
@@ -69,8 +69,9 @@ func New(host protocol.Host, o *Options) http.Handler {
 	}
 	a := &api{
 		Server:  protocol.NewServer(host, protocol.Options{Buffered: o.Buffered, StreamURL: o.StreamURL, Log: o.Log}),
-		options: *o, readers: make(readers, mostReading), repeating: repeating(o.Mounts),
+		options: *o, readers: make(readers, mostReading),
 	}
+	a.repeating = sync.OnceValue(func() *http.ServeMux { return repeating(a.options.Mounts) }) // for the first long body
 	if o.Authenticate == nil {
 		a.options.Authenticate = nobody
 	}

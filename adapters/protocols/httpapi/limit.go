@@ -81,10 +81,11 @@ func (in *arriving) check(contentType string, text []byte) error {
 // repeated returns the list of messages in the requests of the mount that a request is for,
 // if its clients repeat the conversation.
 func (a *api) repeated(r *http.Request) (newest.List, bool) {
-	if a.repeating == nil {
+	mounts := a.repeating()
+	if mounts == nil {
 		return newest.List{}, false
 	}
-	mount, _ := a.repeating.Handler(r)
+	mount, _ := mounts.Handler(r)
 	return protocol.Repeated(mount)
 }
 

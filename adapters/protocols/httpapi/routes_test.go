@@ -1,11 +1,13 @@
 package httpapi_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/host"
 )
@@ -134,4 +136,23 @@ func TestCancel(t *testing.T) {
 	f := &fake{cancelRun: func(core.Identity) error { return nil }, cancelThread: func(core.Identity) error { return nil }}
 	check(t, do(newServer(f), "POST", "/v1/runs/"+runText+"/cancel", ""), 202, `{"run_id":"`+runText+`","status":"cancel_requested"}`)
 	check(t, do(newServer(f), "POST", "/v1/threads/t1/cancel", ""), 202, `{"status":"cancel_requested","thread_id":"t1"}`)
+}
+
+// The roots are written down beside the routes, and must be all of theirs.
+func TestTheRootsAreThoseOfTheRoutes(t *testing.T) {
+	used := map[string]bool{}
+	for _, route := range httpapi.Routes() {
+		at, _, _ := strings.Cut(route.Path, "{")
+		i := slices.IndexFunc(httpapi.RouteRoots(), func(root string) bool { return strings.HasPrefix(at, root) })
+		if i < 0 {
+			t.Errorf("no root is a prefix of %s", route.Path)
+			continue
+		}
+		used[httpapi.RouteRoots()[i]] = true
+	}
+	for _, root := range httpapi.RouteRoots() {
+		if !used[root] {
+			t.Errorf("no route starts with the root %s", root)
+		}
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -54,9 +55,11 @@ var decoders = map[string]func(string) ([]byte, error){
 	"": hex.DecodeString, "hex": hex.DecodeString, "base64": base64.StdEncoding.Strict().DecodeString,
 }
 
+// They are compiled at their first use: few deployments have signed webhooks, and the two
+// were a fourteenth of each start.
 var (
-	headerName  = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$") // a token of RFC 9110
-	placeholder = regexp.MustCompile(`\{[^{}]*\}`)
+	headerName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$") }) // a token of RFC 9110
+	placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[^{}]*\}`) })
 )
 
 func (s signing) check() error {
@@ -64,7 +67,7 @@ func (s signing) check() error {
 		return at("webhook.hmac.header", errors.New("is required: the header with the signature"))
 	}
 	for _, h := range []struct{ part, name string }{{"header", s.Header}, {"timestamp", s.Timestamp}, {"id", s.ID}} {
-		if h.name != "" && !headerName.MatchString(h.name) {
+		if h.name != "" && !headerName().MatchString(h.name) {
 			return at("webhook.hmac."+h.part, fmt.Errorf("%q is not the name of a header, such as X-Signature", core.Excerpt(h.name)))
 		}
 	}
@@ -98,7 +101,7 @@ func (s signing) checkTime() error {
 		return at("webhook.hmac.content", fmt.Errorf("has %d bytes, allowed are %d", len(s.Content), longestContent))
 	}
 	counts := map[string]int{}
-	for _, name := range placeholder.FindAllString(s.content(), -1) {
+	for _, name := range placeholder().FindAllString(s.content(), -1) {
 		counts[name]++
 	}
 	for name := range counts {
@@ -231,7 +234,7 @@ func (s signing) recent(text string, now time.Time) error {
 // searched for names again.
 func (s signing) parts(at, id string, body []byte) (parts [][]byte) {
 	content, from := s.content(), 0
-	for _, place := range placeholder.FindAllStringIndex(content, -1) {
+	for _, place := range placeholder().FindAllStringIndex(content, -1) {
 		parts = append(parts, []byte(content[from:place[0]]))
 		switch content[place[0]:place[1]] {
 		case "{timestamp}":

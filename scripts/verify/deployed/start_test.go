@@ -40,15 +40,23 @@ func (s starts) of(name string) time.Duration {
 // ratio is how much longer than its floor a program takes.
 func (s starts) ratio(name string) float64 { return float64(s.of(name)) / float64(s.of(floorOf(name))) }
 
-// floors are the programs that only link SDK clients.
-var floors = []string{"floor", "floor-bedrock"}
+// floors are the programs that only link SDKs: those of DynamoDB and SQS, and what is named.
+var floors = []string{"floor", "floor-bedrock", "floor-mcp", "floor-bedrock-mcp"}
 
-// floorOf is the floor of a program: step and stream have the client of Bedrock, too.
+// floorOf is the floor of a program, which links the same SDKs: step and stream have the
+// client of Bedrock, and api and stream have the server of MCP.
 func floorOf(name string) string {
-	if name == "step" || name == "stream" || name == "floor-bedrock" {
+	switch name {
+	case "step":
 		return "floor-bedrock"
+	case "api":
+		return "floor-mcp"
+	case "stream":
+		return "floor-bedrock-mcp"
+	case "sweep", "trigger":
+		return "floor"
 	}
-	return "floor"
+	return name // a floor
 }
 
 // BenchmarkStart measures, for each function, the time from exec to its first
@@ -81,10 +89,17 @@ func program(tb testing.TB, name string) string {
 }
 
 func tagsOf(name string) string {
-	if name == "floor" {
-		return strings.Replace(uploaded, "bedrock", "", 1)
+	tags := uploaded
+	if !strings.HasPrefix(name, "floor") {
+		return tags
 	}
-	return uploaded
+	if !strings.Contains(name, "bedrock") {
+		tags = strings.Replace(tags, "bedrock", "", 1)
+	}
+	if strings.Contains(name, "mcp") {
+		tags += "mcp"
+	}
+	return tags
 }
 
 func source(name string) string {

@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/stores/s3"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/functions/kit/internal/killpoints"
+	_ "github.com/reveille-run/reveille/functions/kit/internal/stack" // before all other packages: see there
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 

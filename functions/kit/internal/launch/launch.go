@@ -3,14 +3,15 @@
 package launch
 
 import (
+	"fmt"
 	"log"
+	"math/rand/v2"
 	"os"
 	"time"
 
 	"github.com/reveille-run/reveille/adapters/aws/env/prices"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/functions/kit/internal/cloud"
@@ -66,7 +67,7 @@ func configure(c *cloud.Function, agents agent.Parts, to mailbox.Publisher) (hos
 	lines := write(os.Stdout, c, metering)
 	config := host.Options{
 		Env: c.Env, Store: c.Store, Waker: c.Queue, Agents: agents, Logger: c.Logger,
-		Worker: worker(c.Env), Lease: c.Settings.Lease, Steps: c.Settings.Steps, CacheSize: c.Settings.CacheSize,
+		Worker: worker(), Lease: c.Settings.Lease, Steps: c.Settings.Steps, CacheSize: c.Settings.CacheSize,
 		FollowFor: followFor,
 		Publisher: to, Announce: c.Settings.Announces(),
 		Metering: metering, Report: func(r host.StepReport) { report(lines, r) }, Quarantined: lines.Quarantined,
@@ -94,5 +95,6 @@ func rates() (account.Rates, error) {
 	}, err
 }
 
-// worker names this sandbox in claims.
-func worker(e *env.Env) string { return "lambda-" + e.NewID().String() }
+// worker names this sandbox in claims. The name is no secret: it is made without the
+// cryptographic source, whose first use is a hundredth of a start.
+func worker() string { return fmt.Sprintf("lambda-%016x%016x", rand.Uint64(), rand.Uint64()) }

@@ -1,9 +1,11 @@
-// Command floor is the smallest function with DynamoDB and SQS and, with the tag bedrock,
-// Bedrock. The start-up times of the functions are compared with its own.
+// Command floor is the smallest function with DynamoDB and SQS, with Bedrock if it has the
+// tag bedrock, and with a server of MCP if it has the tag mcp. The start-up times of the
+// functions are compared with its own.
 package main
 
 import (
 	"context"
+	"net/http"
 	"os"
 
 	"github.com/aws/aws-lambda-go/lambda"
@@ -15,6 +17,9 @@ import (
 
 // converse is a call of Bedrock, nil where it is not linked.
 var converse func(ctx context.Context, region string, credentials aws.CredentialsProvider) error
+
+// tools makes the handler of MCP, nil where it is not linked.
+var tools func() http.Handler
 
 func main() {
 	credentials := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
@@ -34,8 +39,14 @@ func main() {
 			return err
 		}
 		_, err = queue.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: aws.String("q"), MessageBody: aws.String("x")})
-		if err != nil || converse == nil {
+		if err != nil {
 			return err
+		}
+		if tools != nil {
+			tools()
+		}
+		if converse == nil {
+			return nil
 		}
 		return converse(ctx, os.Getenv("AWS_REGION"), credentials)
 	})
