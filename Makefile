@@ -149,9 +149,10 @@ kill: ## Kill the local host 154 times, at 142 places, and check that nothing is
 	$(GO) test -parallel 6 -tags killpoints -run Kill -count $(ROUNDS) ./functions/kit/local
 	$(GO) test -tags killpoints -run Deaf ./functions/kit/local
 
-test-project: ## Test the projects of scripts/user/new, and follow the tutorial
+test-project: ## Test the projects of scripts/user/new, the tutorial, and everything with other agents in app.go
 	$(GO) test -count=1 -tags project -v -run 'ProjectPasses|RunGoesOn|FetchedCommand' ./scripts/user/new
 	$(GO) test -count=1 -tags project -v -run TheTutorial ./scripts/verify/docs
+	$(GO) test -count=1 -tags project -run WithAnotherApp ./scripts/verify/house
 
 # Scenarios of the page that look at the same views at several widths.
 AUDITS := every view|(a run.s page|answers), (390|768|1024)
