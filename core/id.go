@@ -25,18 +25,10 @@ func (id ID) String() string {
 
 // AppendTo appends what String returns to b: for names that hold an id, and are
 // made for every record and event.
-func (id ID) AppendTo(b []byte) []byte {
-	text := id.text()
-	return append(b, text[:]...)
-}
+func (id ID) AppendTo(b []byte) []byte { return wire.AppendUUID(b, id) }
 
 func (id ID) text() (b [36]byte) {
-	hex.Encode(b[:8], id[:4])
-	hex.Encode(b[9:13], id[4:6])
-	hex.Encode(b[14:18], id[6:8])
-	hex.Encode(b[19:23], id[8:10])
-	hex.Encode(b[24:], id[10:])
-	b[8], b[13], b[18], b[23] = '-', '-', '-', '-'
+	wire.AppendUUID(b[:0], id)
 	return b
 }
 

@@ -1,9 +1,8 @@
 package httpapi
 
 import (
-	"bytes"
-	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/reveille-run/reveille/adapters/internal/protocol"
@@ -25,16 +24,11 @@ type encoder struct {
 	run      core.ID
 	env      *env.Env
 	ended    bool
-	room     [192]byte    // of an envelope
-	body     body         // being encoded
-	short    short        // the same
-	buffer   bytes.Buffer // of the JSON of all frames of one event
-	json     *json.Encoder
+	json     members // of all frames of one event
 	frames   []protocol.Frame
 }
 
-// body is an event without its envelope, which is written by hand: an encoder that
-// reflects allocates for each text that it asks a value for, and every event has two.
+// body is an event without its envelope, which is written by hand.
 type body struct {
 	core.Event
 	Type     struct{} `json:"event_type,omitzero"`
@@ -48,11 +42,7 @@ const usual = 512
 
 // newEncoder returns the encoder of a stream from a client's Last-Event-ID on.
 func newEncoder(from host.Missed, last string, env *env.Env) *encoder {
-	e := &encoder{from: from, last: last, env: env}
-	e.buffer.Grow(usual)
-	e.json = json.NewEncoder(&e.buffer)
-	e.json.SetEscapeHTML(false) // see core.EncodeJSON
-	return e
+	return &encoder{from: from, last: last, env: env, json: members{text: make([]byte, 0, usual)}}
 }
 
 // Header implements protocol.Encoder.
@@ -63,7 +53,7 @@ func (e *encoder) Ended() bool { return e.ended }
 
 // Encode implements protocol.Encoder.
 func (e *encoder) Encode(event core.Event) ([]protocol.Frame, error) {
-	e.buffer.Reset()
+	e.json.text, e.json.err = e.json.text[:0], nil
 	e.frames = e.frames[:0]
 	if err := e.from.Fits(event); err != nil {
 		return nil, core.Errorf(core.CodeInvalid, "Last-Event-ID %w", err)
@@ -93,37 +83,38 @@ func (e *encoder) add(event core.Event) error {
 	if event.Type == core.EventStepRestarted && event.Step > 0 {
 		e.last = host.RestartPosition(event.RunID, event.Step)
 	}
-	begin := e.buffer.Len()
+	begin := len(e.json.text)
 	e.envelope(event)
-	middle := e.buffer.Len()
-	if err := e.encodeBody(event); err != nil {
+	if err := e.encodeBody(&event); err != nil {
 		return err
 	}
-	data := e.buffer.Bytes()[begin : e.buffer.Len()-1] // without the line end; a buffer that grows leaves it as it is
-	if rest := data[middle-begin:]; len(rest) > len("{}") {
-		rest[0] = ','
-	} else {
-		data = append(data[:middle-begin], '}')
-	}
-	e.frames = append(e.frames, protocol.Frame{ID: e.last, Data: data})
+	// A text that grows leaves the data of earlier frames as it is.
+	e.frames = append(e.frames, protocol.Frame{ID: e.last, Data: slices.Clip(e.json.text[begin:])})
 	return nil
 }
 
-// encodeBody encodes what is not in the envelope. The body lies in the encoder, so that
-// encoding it allocates nothing.
-func (e *encoder) encodeBody(event core.Event) error {
-	if isShort(&event) {
-		e.short = shortOf(&event)
-		return e.json.Encode(&e.short)
+// encodeBody encodes what is not in the envelope.
+func (e *encoder) encodeBody(event *core.Event) error {
+	if isShort(event) {
+		addShort(&e.json, event)
+		e.json.text = append(e.json.text, '}')
+		return e.json.err
 	}
-	e.body.Event = event
-	return e.json.Encode(&e.body)
+	text, err := core.EncodeJSON(&body{Event: *event})
+	if err != nil {
+		return err
+	}
+	if text[0] = ','; len(text) == len("{}") {
+		text = text[1:]
+	}
+	e.json.text = append(e.json.text, text...)
+	return nil
 }
 
 // envelope writes what every event has, without the closing brace.
 func (e *encoder) envelope(event core.Event) {
 	e.sequence++
-	b := append(e.room[:0], `{"event_type":"`...)
+	b := append(e.json.text, `{"event_type":"`...)
 	b = append(b, event.Type...)
 	b = strconv.AppendUint(append(b, `","sequence":`...), e.sequence, 10)
 	if event.Time != 0 {
@@ -134,7 +125,7 @@ func (e *encoder) envelope(event core.Event) {
 		e.run = event.RunID
 		b = append(event.RunID.AppendTo(append(b, `,"run_id":"`...)), '"')
 	}
-	_, _ = e.buffer.Write(b) // nor this
+	e.json.text = b
 }
 
 // Fail implements protocol.Encoder. The error that ends a stream before its run is not
@@ -142,7 +133,7 @@ func (e *encoder) envelope(event core.Event) {
 func (e *encoder) Fail(err error) []protocol.Frame {
 	problem := protocol.Public(err)
 	e.last = "" // a client that reconnects names the last event of the run
-	e.buffer.Reset()
+	e.json.text, e.json.err = e.json.text[:0], nil
 	e.frames = e.frames[:0]
 	_ = e.add(core.Event{Type: core.EventError, Time: core.Millis(e.env.Millis()), RunID: e.run, Error: problem.Error, Code: string(problem.Code)}) // strings always encode
 	return e.frames

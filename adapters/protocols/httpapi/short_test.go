@@ -44,8 +44,8 @@ func TestAnEventIsTheSameShortOrNot(t *testing.T) {
 			t.Errorf("with %s the frame is %s, want the fields of %s", name, frames[0].Data, text)
 		}
 	}
-	if shorts != 18 { // type, sequence, time, run, position, and those of short
-		t.Errorf("%d fields keep an event short, want 18", shorts)
+	if shorts != 23 { // type, sequence, time, run, position, and those of short
+		t.Errorf("%d fields keep an event short, want 23", shorts)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/wire"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -166,6 +167,39 @@ func (r *Run) AddSummary(totals thread.Totals, use core.ModelUse) thread.Totals 
 
 // EncodeRecord returns the stored form, which is kept so long after the stretch's beginning.
 func EncodeRecord(r *account.Record, records thread.Records, keep time.Duration) (store.Record, error) {
-	payload, err := records.Encode("usage", r)
+	payload, err := records.Encode("usage", (*usage)(r))
 	return store.Record{Name: recordname.Usage(r.Run, r.Stretch), Payload: payload, Expires: (r.Since + keep.Milliseconds()) / 1000}, err
+}
+
+// usage is a record as it is encoded.
+type usage account.Record
+
+// AddTo implements thread.Usual.
+func (r *usage) AddTo(m *wire.Members) bool {
+	if r.Run.IsZero() { // no record is of none
+		return false
+	}
+	m.Text("user", r.User)
+	m.Text("agent", r.Agent)
+	m.ID("run", r.Run)
+	m.AnyUint("stretch", r.Stretch)
+	m.AnyInt("since", r.Since)
+	m.AnyInt("until", r.Until)
+	m.AnyText("end", r.End)
+	thread.AddModels(m, r.Models)
+	m.Int("tools", int64(r.Tools))
+	m.Int("tool_ms", r.ToolTime)
+	if s := r.Spent; s != (core.Spent{}) {
+		begin := m.Open("spent")
+		m.AnyInt("Handler", s.Handler)
+		m.AnyInt("Write", s.Write)
+		m.AnyInt("Read", s.Read)
+		m.AnyInt("Queue", s.Queue)
+		m.AnyInt("WriteMore", s.WriteMore)
+		m.AnyInt("QueueMore", s.QueueMore)
+		m.Close(begin)
+	}
+	m.Int("memory_mb", int64(r.Memory))
+	m.True("lost", r.Lost)
+	return true
 }

@@ -46,7 +46,15 @@ func (r Records) encode(what string, v any) ([]byte, error) {
 		first = append(first, `,"extra":`...)
 		first = strconv.AppendQuote(first, r.Extra)
 	}
-	b, err := wire.Object(first, v)
+	var b []byte
+	var err error
+	usual, ok := v.(Usual)
+	if ok {
+		b, ok, err = wire.ObjectOf(first, usual)
+	}
+	if !ok {
+		b, err = wire.Object(first, v)
+	}
 	if err != nil {
 		return nil, core.Errorf(core.CodeInternal, "encode %s: %w", what, err)
 	}

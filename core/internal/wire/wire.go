@@ -4,6 +4,7 @@ package wire
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"strings"
 	"sync"
@@ -69,6 +70,19 @@ func DerivedID(sum []byte) [16]byte {
 	id := [16]byte(sum[:16])
 	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80 // version 8, variant of RFC 9562
 	return id
+}
+
+// AppendUUID appends an id in the canonical lower-case form.
+func AppendUUID(b []byte, id [16]byte) []byte {
+	n := len(b)
+	b = append(b, "00000000-0000-0000-0000-000000000000"...)
+	to := b[n:]
+	hex.Encode(to[:8], id[:4])
+	hex.Encode(to[9:13], id[4:6])
+	hex.Encode(to[14:18], id[6:8])
+	hex.Encode(to[19:23], id[8:10])
+	hex.Encode(to[24:], id[10:])
+	return b
 }
 
 // Shorten bounds a text of any length to about so many bytes: if a part is omitted, it ends

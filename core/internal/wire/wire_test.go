@@ -73,3 +73,17 @@ func TestATextIsShortened(t *testing.T) {
 		}
 	}
 }
+
+// Every character is written as encoding/json writes it, alone and between others.
+func TestTextsAreAppendedAsTheyAreEncoded(t *testing.T) {
+	texts := []string{"", "plain", `a "quoted" \ text`, "<a href='b'>&</a>", "ä€😀", "line\u2028and\u2029paragraph", "bad \xff\xfe UTF-8", "\x7f"}
+	for c := range rune(0x300) {
+		texts = append(texts, string(c), "a"+string(c)+string(c)+"b")
+	}
+	for _, text := range texts {
+		want, err := wire.JSON(text)
+		if got := wire.AppendString([]byte("x"), text); err != nil || string(got) != "x"+string(want) {
+			t.Errorf("%q is %s, want x%s, %v", text, got, want, err)
+		}
+	}
+}
