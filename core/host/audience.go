@@ -35,7 +35,7 @@ type audience struct {
 	// announces that, and nothing else may follow it unannounced.
 	partial bool
 	// shown has the items that were shown and may be emitted again.
-	shown map[item]bool
+	shown map[item]struct{}
 }
 
 func newAudience(e *env.Env, listener Listener) audience { return audience{listener: listener, env: e} }
@@ -147,13 +147,13 @@ func (a *audience) ready(ctx context.Context) error {
 
 // first notes that something is shown, and reports whether it was not shown before.
 func (a *audience) first(i item) bool {
-	if a.shown[i] {
+	if _, had := a.shown[i]; had {
 		return false
 	}
 	if a.shown == nil {
-		a.shown = map[item]bool{}
+		a.shown = map[item]struct{}{}
 	}
-	a.shown[i] = true
+	a.shown[i] = struct{}{}
 	return true
 }
 
@@ -178,14 +178,26 @@ func (a *audience) yield(run core.ID) {
 // ticket by its suspension id, a decision by its own id and its call's. A change of the state
 // is named by its revision, the end of a step by the step's number.
 type item struct {
-	result, ticket, decision string
-	number                   uint64
-	end                      bool
+	kind   itemKind
+	name   string
+	number uint64
 }
 
-func resultItem(message string) item    { return item{result: message} }
-func ticketItem(suspension string) item { return item{ticket: suspension} }
-func changeItem(revision uint64) item   { return item{number: revision} }
-func endItem(step int) item             { return item{number: uint64(step), end: true} }
+type itemKind uint8
 
-func decisionItem(call, decision string) item { return item{ticket: call, decision: decision} }
+const (
+	itemResult itemKind = iota
+	itemTicket
+	itemDecision
+	itemChange
+	itemEnd
+)
+
+func resultItem(message string) item    { return item{kind: itemResult, name: message} }
+func ticketItem(suspension string) item { return item{kind: itemTicket, name: suspension} }
+func changeItem(revision uint64) item   { return item{kind: itemChange, number: revision} }
+func endItem(step int) item             { return item{kind: itemEnd, number: uint64(step)} }
+
+func decisionItem(call, decision string) item {
+	return item{kind: itemDecision, name: call + "\x00" + decision} // which no decision has
+}

@@ -326,7 +326,7 @@ func TestACallTellsWhatWasNotTold(t *testing.T) {
 		if err != nil || head.DueAt == 0 {
 			t.Fatalf("due at %d, %v", head.DueAt, err)
 		}
-		w := stepping{worker: r.worker, queue: r.queue, follower: r.streams.follower(key, theRun, core.ID{}, ListenerFunc(discard))}
+		w := stepping{worker: r.worker, queue: r.queue, follower: r.streams.follower(key, core.ID{}, newStream(r.env, theRun, ListenerFunc(discard)))}
 		if err := w.stepThread(t.Context(), head); err != nil {
 			t.Fatal(err)
 		}

@@ -63,7 +63,7 @@ func hears(s *spoken, h Listener) (*unsaid, *strings.Builder) {
 	var log strings.Builder
 	st := newStream(env.System(), theRun, h)
 	return &unsaid{
-		env: env.System(), log: slog.New(slog.NewTextHandler(&log, nil)), key: roundKey, run: theRun, stream: &st, source: s, worker: "w", every: time.Second,
+		env: env.System(), log: slog.New(slog.NewTextHandler(&log, nil)), key: roundKey, run: theRun, stream: st, source: s, worker: "w", every: time.Second,
 		listen: func(core.ThreadKey, *live.Hearing) ([]core.Event, bool) { return nil, false },
 	}, &log
 }

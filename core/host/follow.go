@@ -20,7 +20,7 @@ type follower struct {
 	env     *env.Env
 	log     *slog.Logger
 	key     core.ThreadKey
-	stream  stream
+	stream  *stream
 	source  source
 	unsaid  unsaid
 	watches *watches
@@ -187,7 +187,7 @@ func (f *follower) unchanged(head thread.Head) bool {
 // counts them, also when replay is interrupted: no record is shown twice. The state is
 // shown where the reader has caught up, not for each step that the reader missed.
 func (f *follower) replay(ctx context.Context, head thread.Head) error {
-	s := &f.stream
+	s := f.stream
 	if err := f.passTurn(ctx); err != nil {
 		return err
 	}

@@ -180,7 +180,7 @@ func TestAnInlineStepThatFails(t *testing.T) {
 		s := newStream(r.env, theRun, h)
 		s.audience.started, s.unsaid = true, position.Position{Run: theRun, Step: 1, Attempt: 1}
 		s.audience.partial = true // the words of an earlier claim
-		r.worker.runInline(ended, roundKey, &s, head, permit)
+		r.worker.runInline(ended, roundKey, s, head, permit)
 		if h.brief() != want.shown || s.place.next != 4 || s.place.inside != want.inside || r.Stats().Working != 0 {
 			t.Errorf("cursor %v: shown %q, at %+v, %d at work", cursor, h.brief(), s.place, r.Stats().Working)
 		}
@@ -216,7 +216,7 @@ func TestAStreamThatLostItsClaimWakesItsThread(t *testing.T) {
 		st := newStream(r.env, receipt.RunID, h)
 		st.audience.started, st.unsaid = true, position.Position{Run: receipt.RunID, Step: 1, Attempt: 1}
 		st.audience.partial = true // the words of an earlier claim
-		r.worker.runInline(t.Context(), s.Thread, &st, stale, permit)
+		r.worker.runInline(t.Context(), s.Thread, st, stale, permit)
 		if got := h.brief(); got != "step_restarted" {
 			t.Errorf("shown %q", got)
 		}
@@ -250,7 +250,7 @@ func TestWhatIsWrittenBetweenAClaimAndItsStep(t *testing.T) {
 			if permit == nil {
 				return errors.New("it is not claimed")
 			}
-			g.worker.runInline(t.Context(), roundKey, &g.played.follower.stream, head, permit)
+			g.worker.runInline(t.Context(), roundKey, g.played.follower.stream, head, permit)
 			return nil
 		}},
 	} {

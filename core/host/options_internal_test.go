@@ -272,7 +272,7 @@ func TestAStreamThatLostItsClaimGoesOnWhereItWas(t *testing.T) {
 		if !g.worker.permits.tryAcquire(permit, false, false) {
 			t.Fatal("no permit")
 		}
-		st := &g.played.follower.stream
+		st := g.played.follower.stream
 		g.worker.runInline(t.Context(), roundKey, st, stale, permit)
 		if st.place.next != 2 || g.Stats().Working != 0 {
 			t.Errorf("it goes on at %+v, %d at work", st.place, g.Stats().Working)

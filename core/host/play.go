@@ -115,7 +115,7 @@ func (p *player) play(ctx context.Context, s mailbox.Submission, listener Listen
 	one := p.follow(s.Thread, receipt.RunID, receipt.DispatchID, core.Identity{Tenant: s.Thread.Tenant, User: s.User}, listener)
 	defer p.checks.join(receipt.RunID, answers)()
 	if permit != nil {
-		p.worker.runInline(ctx, s.Thread, &one.follower.stream, head, permit)
+		p.worker.runInline(ctx, s.Thread, one.follower.stream, head, permit)
 	}
 	return p.end(ctx, one)
 }
@@ -132,7 +132,7 @@ type played struct {
 // follow returns a run whose errors are kept for its call, until end.
 func (p *player) follow(key core.ThreadKey, runID, dispatch core.ID, id core.Identity, listener Listener) played {
 	p.causes.join(runID)
-	return played{p.streams.follower(key, runID, dispatch, listener), key, runID, dispatch, id}
+	return played{p.streams.follower(key, dispatch, newStream(p.streams.env, runID, listener)), key, runID, dispatch, id}
 }
 
 // end follows the run to its end and reads its outcome.

@@ -51,7 +51,7 @@ func (r *Host) Resume(ctx context.Context, waiting Result, decisions ...mailbox.
 	}
 	one := r.player.follow(key, d.run, core.ID{}, waiting.identity, ListenerFunc(discard))
 	if head, permit := r.worker.claimInline(ctx, key, d.head, d.run); permit != nil {
-		r.worker.runInline(ctx, key, &one.follower.stream, head, permit)
+		r.worker.runInline(ctx, key, one.follower.stream, head, permit)
 	}
 	return r.player.end(ctx, one)
 }

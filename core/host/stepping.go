@@ -138,7 +138,7 @@ func (w stepping) stepThread(ctx context.Context, head thread.Head) error {
 		// Before its steps emit, the stream must have what was committed by others.
 		permit.classify(claimed.Run.Attempts > thread.SuspectAt)
 		f.overtaken(ctx, claimed)
-		w.worker.runInline(ctx, key, &f.stream, claimed, permit)
+		w.worker.runInline(ctx, key, f.stream, claimed, permit)
 		return nil
 	}
 	// A run that was queued before the follower's. Its failure does not end the follower's

@@ -25,7 +25,7 @@ func steppingOver(t *testing.T, over store.Backend) (stepping, *watch, *Host) {
 		withoutWorkers(c)
 		c.Store = over
 	})
-	f := r.streams.follower(roundKey, theRun, core.ID{}, ListenerFunc(discard))
+	f := r.streams.follower(roundKey, core.ID{}, newStream(r.env, theRun, ListenerFunc(discard)))
 	w := stepping{worker: r.worker, queue: r.queue, waiter: r.queue.join(roundKey), follower: f}
 	joined := r.watches.join(roundKey)
 	t.Cleanup(joined.quit)
@@ -274,7 +274,7 @@ func TestTheRecordOfARevision(t *testing.T) {
 func TestWhatAFollowerIsMadeOf(t *testing.T) {
 	records := thread.Records{Schemas: thread.Schemas{Reads: 3, Writes: 2}}
 	r, _ := program(t, func(c *Options) { c.Records, c.FollowInterval = records, 100*time.Millisecond })
-	f := r.streams.follower(roundKey, theRun, core.ID{5}, ListenerFunc(discard))
+	f := r.streams.follower(roundKey, core.ID{5}, newStream(r.env, theRun, ListenerFunc(discard)))
 	if f.unsaid.records != records || f.unsaid.demand.records != records || r.reads.records != records {
 		t.Errorf("records %+v, %+v, %+v", f.unsaid.records, f.unsaid.demand.records, r.reads.records)
 	}

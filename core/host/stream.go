@@ -42,8 +42,8 @@ type openRound struct {
 	tickets map[uint64]bool // by thread.TicketKey
 }
 
-func newStream(e *env.Env, id core.ID, listener Listener) stream {
-	return stream{run: id, audience: newAudience(e, listener)}
+func newStream(e *env.Env, id core.ID, listener Listener) *stream {
+	return &stream{run: id, audience: newAudience(e, listener)}
 }
 
 // begin emits run_start, unless the audience has received it.

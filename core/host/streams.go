@@ -35,13 +35,16 @@ func (r *Host) Stream(ctx context.Context, s mailbox.Submission, listener Listen
 		stop()
 		return receipt, err
 	}
-	f := r.streams.follower(s.Thread, receipt.RunID, receipt.DispatchID, listener)
-	r.streams.greet(work, f, core.Identity{Tenant: s.Thread.Tenant, User: s.User}, false)
+	shows := newStream(r.env, receipt.RunID, listener)
+	r.streams.greet(work, s.Thread, shows, core.Identity{Tenant: s.Thread.Tenant, User: s.User}, false)
 	if permit != nil {
-		r.worker.runInline(work, s.Thread, &f.stream, head, permit)
+		r.worker.runInline(work, s.Thread, shows, head, permit)
 	}
 	stop() // the follower's time is not the run's
-	return receipt, r.streams.follow(ctx, f, nil)
+	if shows.audience.over() {
+		return receipt, nil
+	}
+	return receipt, r.streams.follow(ctx, r.streams.follower(s.Thread, receipt.DispatchID, shows), nil)
 }
 
 // Follow shows a run from its first event and continues until it is done or
@@ -52,8 +55,8 @@ func (r *Host) Follow(ctx context.Context, id core.Identity, runID core.ID, list
 	if err != nil {
 		return err
 	}
-	f := r.streams.follower(key, runID, dispatch, listener)
-	r.streams.greet(ctx, f, id, false)
+	f := r.streams.follower(key, dispatch, newStream(r.env, runID, listener))
+	r.streams.greet(ctx, key, f.stream, id, false)
 	return r.streams.follow(ctx, f, nil)
 }
 
@@ -78,7 +81,7 @@ func (r *Host) StreamDecisions(ctx context.Context, id core.Identity, threadID s
 	if err != nil {
 		return d.decided, err
 	}
-	f := r.streams.follower(key, d.run, core.ID{}, listener)
+	f := r.streams.follower(key, core.ID{}, newStream(r.env, d.run, listener))
 	// If the run can continue, this stream continues it: no hint was sent. Then nothing here may depend on the client: neither on its speed nor on its presence.
 	// Otherwise all that follows is for the client.
 	f.stream.hurry = d.head.Run.ID == d.run && d.head.Ready()
@@ -86,7 +89,7 @@ func (r *Host) StreamDecisions(ctx context.Context, id core.Identity, threadID s
 	if f.stream.hurry {
 		reading = work
 	}
-	r.streams.greet(reading, f, id, true)
+	r.streams.greet(reading, key, f.stream, id, true)
 	if err := r.streams.resume(reading, f, d); err != nil && !f.stream.audience.over() {
 		r.worker.wakeNow(work, key, d.head)
 		return d.decided, err
@@ -94,7 +97,7 @@ func (r *Host) StreamDecisions(ctx context.Context, id core.Identity, threadID s
 	f.stream.hurry = false
 	if head, permit := r.worker.claimInline(work, key, d.head, d.run); permit != nil {
 		f.overtaken(work, head)
-		r.worker.runInline(work, key, &f.stream, head, permit)
+		r.worker.runInline(work, key, f.stream, head, permit)
 	}
 	return d.decided, r.streams.follow(ctx, f, nil)
 }
@@ -143,16 +146,16 @@ type streams struct {
 	process    string // Options.Worker: claims under this name are of this process
 }
 
-// follower returns a follower that has shown nothing. dispatch finds a run that has no
+// follower returns a follower that continues a stream. dispatch finds a run that has no
 // record yet; zero: the run has one.
-func (s *streams) follower(key core.ThreadKey, runID, dispatch core.ID, listener Listener) *follower {
+func (s *streams) follower(key core.ThreadKey, dispatch core.ID, shows *stream) *follower {
+	runID := shows.run
 	f := &follower{
-		env: s.env, log: s.log, key: key, watches: s.watches, limits: s.limits,
-		stream: newStream(s.env, runID, listener),
+		env: s.env, log: s.log, key: key, watches: s.watches, limits: s.limits, stream: shows,
 		source: &storedRun{reads: s.reads, mailbox: s.mailbox, states: s.stepper.Reader(), key: key, run: runID, dispatch: dispatch},
 	}
 	f.unsaid = unsaid{
-		env: s.env, log: s.log, key: key, run: runID, stream: &f.stream, source: f.source,
+		env: s.env, log: s.log, key: key, run: runID, stream: shows, source: f.source,
 		demand:  demand{env: s.env, store: s.reads.store, records: s.reads.records, mailbox: s.mailbox, agents: s.agents, key: key, run: runID},
 		records: s.reads.records, worker: s.process, every: s.chunkEvery, listen: s.stepper.Hear,
 	}
@@ -163,18 +166,18 @@ func (s *streams) follower(key core.ThreadKey, runID, dispatch core.ID, listener
 // wants one: those before the run or, if the stream continues a run that the reader knows,
 // all that are committed. They are the newest, as many as a page has. If they cannot be
 // read they are omitted, since the run does not depend on them.
-func (s *streams) greet(ctx context.Context, f *follower, id core.Identity, continues bool) {
-	audience := &f.stream.audience
+func (s *streams) greet(ctx context.Context, key core.ThreadKey, shows *stream, id core.Identity, continues bool) {
+	audience := &shows.audience
 	if !audience.wants(core.EventMessagesSnapshot) {
 		return
 	}
-	page, err := s.reads.messages(ctx, id, f.key.Thread, MessageQuery{Newest: true})
+	page, err := s.reads.messages(ctx, id, key.Thread, MessageQuery{Newest: true})
 	if err != nil {
-		s.log.WarnContext(ctx, "messages_snapshot omitted", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.stream.run, "error", err)
+		s.log.WarnContext(ctx, "messages_snapshot omitted", "tenant", key.Tenant, "thread", key.Thread, "run", shows.run, "error", err)
 		return
 	}
 	messages := slices.DeleteFunc(page.Messages, func(m core.Message) bool { return m.Pending })
-	if own := slices.IndexFunc(messages, func(m core.Message) bool { return m.RunID == f.stream.run }); own >= 0 && !continues {
+	if own := slices.IndexFunc(messages, func(m core.Message) bool { return m.RunID == shows.run }); own >= 0 && !continues {
 		messages = messages[:own]
 	}
 	audience.earlier = messages

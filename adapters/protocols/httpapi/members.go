@@ -10,7 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// members appends the members of a JSON object to text, which has begun with one of them.
+// members appends the members of a JSON object to text, which has its first one.
 // A member with a zero value is omitted. It writes what encoding/json writes without the
 // escaping of <, > and &, and allocates nothing but the text.
 type members struct {

@@ -83,8 +83,12 @@ func (d *draft) replacePast(past *checkpoint.Conversation) {
 // add appends a log record. Its message is part of the conversation from here on:
 // the phases that follow see it, and so does the model.
 func (d *draft) add(e thread.Entry) {
-	if d.entries == nil { // a step has an input, a turn or results, and what hooks changed
-		d.entries = make([]thread.Entry, 0, 3)
+	if d.entries == nil { // most commits have an input and a turn, or a turn alone
+		room := 1
+		if e.Message != nil && e.Message.IsInput() {
+			room = 2
+		}
+		d.entries = make([]thread.Entry, 0, room)
 	}
 	d.entries = append(d.entries, e)
 	if e.Message != nil {

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Members appends the members of a JSON object to a text that has begun with one of them.
+// Members appends the members of a JSON object to a text that has its first one.
 // It writes what [JSON] writes for the fields of a struct, and finds nothing by reflection:
 // records that every run writes are encoded with it.
 type Members struct {
@@ -132,7 +132,7 @@ func (m *Members) OpenList(name string) {
 	m.text = append(m.text, '[')
 }
 
-// Item begins the next object of a list; first says that it is the first one.
+// Item begins the next object of a list, or its first one.
 func (m *Members) Item(first bool) (begin int) {
 	if !first {
 		m.text = append(m.text, ',')

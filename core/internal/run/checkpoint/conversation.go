@@ -53,7 +53,10 @@ type Home struct {
 }
 
 // Empty is the Conversation of a thread without a log, in an incarnation of it.
-func Empty(incarnation uint64) *Conversation { return &Conversation{incarnation: incarnation} }
+// Its first step and it have one array of messages.
+func Empty(incarnation uint64) *Conversation {
+	return &Conversation{incarnation: incarnation, Messages: listFor[core.Message](0)}
+}
 
 // lastWindow is the window of the newest turn, and the index of the first message
 // that it shows. If that turn's record has no window, or no turn exists, it is the

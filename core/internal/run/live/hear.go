@@ -26,8 +26,8 @@ func (w *Writer) Hear(h *Hearing) (events []core.Event) {
 		}
 		e := p.event()
 		e.RunID, e.Step, e.Delta = w.attempt.Run, w.attempt.Step, string(w.texts[h.texts:end])
-		if p.at.Kind != 0 {
-			e.Position = p.at.String()
+		if p.at.kind != 0 {
+			e.Position = w.attempt.position(p.at).String()
 		}
 		events, h.texts = append(events, e), end
 	}

@@ -12,10 +12,21 @@ import (
 type spoken struct {
 	brief brief
 	whole *core.Event // without its delta, of an event that has more than a brief one; nil: it has not
-	at    position.Position
+	at    spot
 	begin int // of its delta, in texts
 	delta int // bytes of it
 	size  int // about, in bytes of JSON
+}
+
+// spot is a position within the attempt; kind 0: the event has none.
+type spot struct {
+	block, end int
+	kind       position.Kind
+}
+
+// position is that of a spot of the attempt.
+func (a Attempt) position(s spot) position.Position {
+	return position.Position{Run: a.Run, Step: a.Step, Attempt: a.Fence, Block: s.block, End: s.end, Kind: s.kind}
 }
 
 // brief is all that the events of a turn's words have, and a quarter of the size of an event.
@@ -49,14 +60,14 @@ const pieceSize = 160
 
 // put appends an event: its delta is added to that of the last piece which it continues,
 // and is cut into several pieces where it is larger than a chunk. The caller holds mu.
-func (w *Writer) put(event core.Event, at position.Position) {
-	delta := event.Delta
+func (w *Writer) put(event core.Event, place position.Position) {
+	at, delta := spot{place.Block, place.End, place.Kind}, event.Delta
 	event.Delta = ""
 	for {
 		n, weight := weigh(delta, chunkSize)
 		part := at
-		if rest := len(delta) - n; rest > 0 && at.Kind != 0 {
-			part.End -= rest
+		if rest := len(delta) - n; rest > 0 && at.kind != 0 {
+			part.end -= rest
 		}
 		w.addPiece(&event, part, delta[:n], weight)
 		if delta = delta[n:]; delta == "" {
@@ -66,7 +77,7 @@ func (w *Writer) put(event core.Event, at position.Position) {
 }
 
 // addPiece appends an event with a delta that fits into a chunk.
-func (w *Writer) addPiece(event *core.Event, at position.Position, delta string, weight int) {
+func (w *Writer) addPiece(event *core.Event, at spot, delta string, weight int) {
 	if w.texts == nil {
 		w.texts = make([]byte, 0, 128) // of a short turn
 	}
@@ -75,13 +86,13 @@ func (w *Writer) addPiece(event *core.Event, at position.Position, delta string,
 	w.size, w.kept = w.size+weight, w.kept+weight
 	if last := len(w.pieces) - 1; last >= w.cut && weight > 0 {
 		p := &w.pieces[last]
-		if p.brief.kind == event.Type && p.at.Block == at.Block && p.at.Kind == at.Kind && p.size+weight <= chunkSize {
+		if p.brief.kind == event.Type && p.at.block == at.block && p.at.kind == at.kind && p.size+weight <= chunkSize {
 			p.at, p.delta, p.size = at, p.delta+len(delta), p.size+weight
 			return
 		}
 	}
 	if w.pieces == nil {
-		w.pieces = make([]spoken, 0, 4) // what most turns have
+		w.pieces = make([]spoken, 0, 3) // what most turns have
 	}
 	size := pieceSize + len(event.EncryptedValue) + len(event.CallID) + len(event.Name)
 	s := newSpoken(event)

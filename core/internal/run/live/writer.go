@@ -262,8 +262,8 @@ func (w *Writer) cutNext() error {
 		if !utf8.ValidString(e.Delta) { // JSON would make something else of it
 			return core.Errorf(core.CodeInvalid, "a piece of %s is not UTF-8", e.Type)
 		}
-		if p.at.Kind != 0 {
-			e.At = p.at.String()[len(w.attempt.before()):]
+		if p.at.kind != 0 {
+			e.At = w.attempt.position(p.at).String()[len(w.attempt.before()):]
 		}
 		stored.Events = append(stored.Events, e)
 	}
