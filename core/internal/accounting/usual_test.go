@@ -25,7 +25,7 @@ func TestUsageIsEncodedAsByReflection(t *testing.T) {
 	}
 	values := map[reflect.Type]any{
 		reflect.TypeFor[string](): "a\n", reflect.TypeFor[core.ID](): core.ID{2}, reflect.TypeFor[uint64](): uint64(3), reflect.TypeFor[int64](): int64(-4),
-		reflect.TypeFor[int](): 5, reflect.TypeFor[bool](): true, reflect.TypeFor[core.Spent](): core.Spent{1, 2, 3, 4, 5, 6},
+		reflect.TypeFor[int](): 5, reflect.TypeFor[bool](): true, reflect.TypeFor[core.Spent](): core.Spent{Handler: 1, Write: 2, Read: 3, Queue: 4, WriteMore: 5, QueueMore: 6},
 		reflect.TypeFor[[]core.ModelUse](): []core.ModelUse{{Model: "a"}, {Provider: "b", Usage: core.Usage{Input: 1}, Inferences: 2, Millis: 3}},
 	}
 	all := account.Record{Run: core.ID{1}}
