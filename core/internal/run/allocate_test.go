@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"strconv"
 	"testing"
+
+	"github.com/reveille-run/reveille/core"
 )
 
 // TestRunOfTwoStepsAllocatesLittle counts the objects and bytes that a whole background run allocates:
@@ -44,6 +46,37 @@ func TestRunOfTwoStepsAllocatesLittle(t *testing.T) {
 				t.Errorf("a run of two steps allocates %g objects, at most %g are wanted", got, tt.most)
 			}
 		})
+	}
+}
+
+// TestInterruptAllocatesAsLittleInALongThread counts what a run allocates that waits for a
+// person and is resumed, as BenchmarkInterruptResume takes it: the messages of a long thread
+// are not copied with each request, although the message with which a long run began
+// precedes them, and transforms of plugins see them.
+func TestInterruptAllocatesAsLittleInALongThread(t *testing.T) {
+	const threads, runs = 3, 20
+	var bytes, objects [2]uint64
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // 120 runs are 15 MB
+	for i, history := range []int{0, 1000} {
+		for n := range threads {
+			d, key := newDirect(t, options{plugins: append(idlePlugins(), asking("echo"))}), core.ThreadKey{Tenant: "t", Thread: strconv.Itoa(n)}
+			d.history(t, key, history)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			for range runs {
+				d.interrupted(t, key)
+			}
+			runtime.ReadMemStats(&after)
+			bytes[i] += (after.TotalAlloc - before.TotalAlloc) / (threads * runs)
+			objects[i] += (after.Mallocs - before.Mallocs) / (threads * runs)
+		}
+	}
+	t.Logf("%d bytes and %d objects a run, in a thread of 1,000 messages %d and %d", bytes[0], objects[0], bytes[1], objects[1])
+	if bytes[1] > 2*bytes[0] || bytes[1] > 115_000 {
+		t.Errorf("in a thread of 1,000 messages a run allocates %d bytes, in an empty one %d; at most twice as many are wanted, and 115,000", bytes[1], bytes[0])
+	}
+	if objects[1] > objects[0]+20 {
+		t.Errorf("in a thread of 1,000 messages a run allocates %d objects, in an empty one %d", objects[1], objects[0])
 	}
 }
 

@@ -39,6 +39,10 @@ func (m *machine) remember(ctx context.Context) {
 	if m.draft.asked != nil {
 		next.Sent = m.draft.asked
 	}
+	if m.prompt.window != nil { // the step has made a request
+		next.Sum = m.prompt.sum
+		next.KeepShown(m.prompt.kept)
+	}
 	m.base.conversation = next
 	m.holder.s.reader.Keep(m.holder.Key, next)
 }

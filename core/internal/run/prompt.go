@@ -36,6 +36,8 @@ type prompt struct {
 	beside  beside               // of the newest request
 	said    []core.Message       // the words of the turn in it, and what asks for the rest
 	parts   []thread.SentPart    // the messages that transforms made of it; nil: the same
+	sum     window.Sum           // of the thread's messages, see window.Request
+	kept    *window.Kept         // the messages of the newest request that had a slice of its own; nil: none had
 	asks    bool                 // the turn asks for a summary
 	noted   *core.Window         // the step's decision about summaries; nil: nothing
 	settled []core.Event         // the fate of summaries, emitted when the step has started
@@ -96,12 +98,13 @@ func (p *prompt) Request(ctx context.Context, said ...core.Message) (model.Reque
 	if p.base.agent.Reads && asked.Offers(toolcall.ReadResult) && window.Shortens(p.shown, *p.window) {
 		request.Tools = append(slices.Clip(request.Tools), window.Definition())
 	}
-	request.Messages = p.arrange(p.beside, said)
+	shown := p.arrange(p.beside, said)
 	p.said, p.parts = said, nil
 	p.marked(&request, p.beside)
 	if p.base.hooks.engine.Transforms() {
-		return p.transform(ctx, request)
+		return p.transform(ctx, request, &shown)
 	}
+	request.Messages = p.messages(&shown)
 	return request, nil
 }
 
@@ -157,14 +160,14 @@ func (p *prompt) idle(effort model.Effort) time.Duration {
 
 // transform is apart from Request so that the request of an agent without transforms
 // stays on the stack.
-func (p *prompt) transform(ctx context.Context, request model.Request) (model.Request, error) {
+func (p *prompt) transform(ctx context.Context, request model.Request, shown *window.Shown) (model.Request, error) {
 	var m engine.Moment
 	v := p.draft.view()
 	p.base.hooks.fill(&m, core.PhaseBeforeInference, &v)
-	given := request.Messages
-	request.Messages = slices.Clone(given) // a transform that replaces one changes no history
+	given := p.apart(shown)
+	request.Messages = given
 	err := p.base.hooks.engine.Transform(ctx, m, &request)
-	p.parts = sent.Parts(given, request.Messages)
+	p.parts = p.changed(shown, given, &request)
 	if err != nil && ctx.Err() != nil {
 		return request, context.Cause(ctx)
 	}
@@ -195,14 +198,61 @@ func offered(tools []model.ToolDefinition, asked *engine.Adjustments) []model.To
 	return shown
 }
 
-// arrange returns the messages of the request. If the request has nothing but the
-// conversation, the conversation's own slice is the request's: nothing is copied.
-func (p *prompt) arrange(b beside, said []core.Message) []core.Message {
-	conversation := window.View(p.shown, *p.window, p.draft.past.Summary.Shown(), p.front(), p.base.agent.Reads)
-	if len(b.before)+len(b.behind) == 0 {
-		return append(conversation[:len(conversation):len(conversation)], said...)
+// arrange says what the request shows: the conversation under its window, between the
+// context messages before it, and the words of the turn and the context messages behind it.
+func (p *prompt) arrange(b beside, said []core.Message) window.Shown {
+	behind := b.behind
+	if len(said) > 0 {
+		behind = append(said[:len(said):len(said)], behind...)
 	}
-	messages := make([]core.Message, 0, len(b.before)+len(conversation)+len(said)+len(b.behind))
-	messages = append(append(messages, b.before...), conversation...)
-	return append(append(messages, said...), b.behind...)
+	shown := window.Show(p.shown, *p.window, p.draft.past.Summary.Shown(), p.front(), p.base.agent.Reads)
+	return shown.Between(b.before, behind)
+}
+
+// changed returns what transforms have made of the messages that they were given; nil: the
+// same. Then the request has the slice that it would have without transforms.
+func (p *prompt) changed(shown *window.Shown, given []core.Message, request *model.Request) []thread.SentPart {
+	made := request.Messages
+	intact := shown.Is(given) // it must be, but a transform that writes into it must not change a later request
+	if intact && len(made) == len(given) && (len(made) == 0 || &made[0] == &given[0]) {
+		if shown.Lasts() {
+			request.Messages = p.messages(shown)
+		}
+		return nil
+	}
+	if p.kept != nil {
+		p.kept.Forget()
+	}
+	if !intact {
+		given = shown.Copy()
+	}
+	return sent.Parts(given, made)
+}
+
+// messages are those of the request. If it has nothing but the conversation, the
+// conversation's own slice is the request's: nothing is copied.
+func (p *prompt) messages(shown *window.Shown) []core.Message {
+	if messages, ok := shown.Whole(); ok {
+		return messages
+	}
+	if !shown.Lasts() {
+		return shown.Copy()
+	}
+	return p.keep().Messages(shown)
+}
+
+// apart returns the messages of the request in a slice that is not the conversation's.
+func (p *prompt) apart(shown *window.Shown) []core.Message {
+	if !shown.Lasts() {
+		return shown.Copy()
+	}
+	return p.keep().Apart(shown)
+}
+
+// keep returns what the step before has kept of its request.
+func (p *prompt) keep() *window.Kept {
+	if p.kept == nil {
+		p.kept = p.draft.past.Kept.Take()
+	}
+	return p.kept
 }

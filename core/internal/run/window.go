@@ -44,8 +44,11 @@ func (p *prompt) front() *core.Message {
 // reckoning is what the window of a request is chosen from.
 func (p *prompt) reckoning(request *model.Request, b beside) window.Request {
 	room := p.base.agent.Room()
+	if p.sum == (window.Sum{}) {
+		p.sum = p.draft.past.Sum
+	}
 	r := window.Request{
-		History: p.shown, Last: p.draft.past.Window, Run: p.holder.id, Front: p.draft.past.Front,
+		Sum: &p.sum, History: p.shown, Last: p.draft.past.Window, Run: p.holder.id, Front: p.draft.past.Front,
 		Limit: room.Request, Most: room.Most, Keep: room.Keep, PerByte: room.PerByte,
 	}
 	r.Opening, r.OpenedAt = p.opened()

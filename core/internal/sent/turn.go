@@ -1,10 +1,9 @@
 package sent
 
 import (
-	"reflect"
-
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/window"
 	"github.com/reveille-run/reveille/core/model"
 )
 
@@ -29,9 +28,9 @@ func Turn(r *model.Request, run core.ID, origin string, after []core.Message, re
 // others whole. nil: they stay as they are.
 func Parts(given, made []core.Message) []thread.SentPart {
 	if len(given) == len(made) {
-		same := true
-		for i := range made {
-			same = same && sameMessage(&given[i], &made[i])
+		same := len(made) == 0 || &given[0] == &made[0]
+		for i := 0; !same && i < len(made) && window.Same(&given[i], &made[i]); i++ {
+			same = i == len(made)-1
 		}
 		if same {
 			return nil
@@ -40,7 +39,7 @@ func Parts(given, made []core.Message) []thread.SentPart {
 	parts, next := []thread.SentPart{}, 0
 	for i := range made {
 		at := next
-		for at < len(given) && !sameMessage(&given[at], &made[i]) {
+		for at < len(given) && !window.Same(&given[at], &made[i]) {
 			at++
 		}
 		if at == len(given) {
@@ -55,11 +54,6 @@ func Parts(given, made []core.Message) []thread.SentPart {
 		parts = append(parts, thread.SentPart{From: at, Count: 1})
 	}
 	return parts
-}
-
-// sameMessage looks at what mostly differs first.
-func sameMessage(a, b *core.Message) bool {
-	return a.ID == b.ID && a.Role == b.Role && reflect.DeepEqual(a, b)
 }
 
 // transformed returns the messages that transforms made of the given ones.

@@ -28,6 +28,9 @@ type Request struct {
 	Reckoned, Counted int
 	// PerByte is what a byte costs, in thousandths of a token; 0: 250.
 	PerByte int
+	// Sum is what earlier requests of the thread have measured, and takes what this one
+	// measures; nil: nothing, and everything is measured each time.
+	Sum *Sum
 }
 
 // Next returns the window of the request: the same as the newest turn's, and later
@@ -154,6 +157,9 @@ func (r *Request) fit(from, to int, short uint64, target int) (first int, ok boo
 // cost estimates the request that shows the history from a message on.
 func (r *Request) cost(first int, short uint64) int {
 	sum := r.Fixed + r.front(first)
+	if first == 0 && r.Sum != nil {
+		return sum + r.Sum.of(r, short)
+	}
 	for i := first; i < len(r.History.Messages); i++ {
 		sum += r.costOf(i, short)
 	}

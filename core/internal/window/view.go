@@ -41,35 +41,14 @@ func (h History) next() uint64 { return h.sequence(len(h.Places)-1) + 1 }
 // refuse a conversation that a model starts.
 const LeftOut = "(What was said before is left out.)"
 
-// View returns the part of a history that a model sees under a window: the summary, which
-// replaces everything up to w.Summary; the opening, which w.Opening names; the messages
-// from w.First on, large results before w.Short as references. Summary and opening are nil
-// if they do not exist. reads means that the model can read the rest of a shortened result.
-// If nothing is added or shortened, nothing is copied.
+// View returns the messages of [Show]. If nothing is added or shortened, they are the
+// history's own.
 func View(h History, w core.Window, summary, opening *core.Message, reads bool) []core.Message {
-	shown := h.From(max(w.First, w.Summary+1))
-	note := summary == nil && opening == nil && len(shown.Messages) > 0 && shown.Messages[0].Role != core.RoleUser
-	if summary == nil && opening == nil && !note && !shortens(shown, w.Short) {
-		return shown.Messages
+	s := Show(h, w, summary, opening, reads)
+	if messages, ok := s.Whole(); ok {
+		return messages
 	}
-	view := make([]core.Message, 0, len(shown.Messages)+2)
-	for _, m := range []*core.Message{summary, opening} {
-		if m != nil {
-			view = append(view, *m)
-		}
-	}
-	if note {
-		view = append(view, core.UserMessage(LeftOut).WithID("context.left_out"))
-	}
-	for i := range shown.Messages {
-		m := &shown.Messages[i]
-		if shown.sequence(i) < w.Short && large(m) {
-			view = append(view, reference(m, shown.sequence(i), reads))
-			continue
-		}
-		view = append(view, *m)
-	}
-	return view
+	return s.Copy()
 }
 
 // Shortens reports whether a large result of the history is shown as a reference under

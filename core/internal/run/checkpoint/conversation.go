@@ -35,12 +35,15 @@ type Conversation struct {
 	Record   *thread.RunRecord    // of Run, which is not changed; nil: it is to be read
 	Standing *accounting.Standing // of the tenant, after this process has charged the newest turn; nil: not known, or it has no limits
 	Sent     *sent.Prompt         // of a recent turn's request; nil: not known
+	Sum      window.Sum           // of the newest request's messages
+	Kept     *window.Kept         // those messages, for one step at a time; nil: they are Messages, or too few to be kept
 
 	noted   List[window.Place]       // of failed inferences: what their steps decided about summaries
 	stored  manifest                 // the newest state snapshot that is stored
 	changed map[state.KeyPath]uint64 // values that it does not have: the sequence of their last change
 	turns   int                      // since that snapshot
 	size    int                      // about, in bytes
+	shown   int                      // of Kept, in bytes
 	short   bool                     // older messages belong to the window, which were not read
 }
 
@@ -155,7 +158,7 @@ func rounded(bytes int) int { return bytes + bytes/8 }
 // run's first message stays with it when the window has moved on.
 func (c *Conversation) bytes() int {
 	const fixed, record, changed = 1600, 900, 96
-	size := fixed + c.size + c.Snapshot.Size() + changed*len(c.changed)
+	size := fixed + c.size + c.shown + c.Snapshot.Size() + changed*len(c.changed)
 	if c.Record != nil {
 		size += record + rounded(len(c.Record.Response)+len(c.Record.Request))
 	}
@@ -169,6 +172,15 @@ func (c *Conversation) bytes() int {
 		size += messageSize(*c.Front)
 	}
 	return size
+}
+
+// KeepShown notes the messages of the newest request for the next step; nil: there is nothing
+// to note. The step that calls it does not use them any more.
+func (c *Conversation) KeepShown(k *window.Kept) {
+	if c.Kept, c.shown = k, 0; k != nil {
+		c.shown = k.Size()
+		k.Release()
+	}
 }
 
 // hasOpening reports whether the run's first message is one of the messages. It
