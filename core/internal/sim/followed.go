@@ -15,7 +15,7 @@ import (
 func (pe *people) follow(th *threadState, in *input) {
 	n, within := 2, 8*time.Second
 	if in.inline { // its stream is soon over
-		n, within = 4, 4*time.Second
+		n, within = 6, 4*time.Second
 	}
 	for range n {
 		pe.w.at(pe.w.random.between(0, within), func() { pe.reader(th, in, 0) })

@@ -20,7 +20,7 @@ var bulkKey = state.List[string]("bulk", state.ScopeThread)
 
 // largerInput is how much more a tight store takes of queued input than of other records,
 // in bytes, so that the log may have no room for what was accepted.
-const largerInput = 200
+const largerInput = 260
 
 // mostBytes is the store's limit of a record's payload, in bytes.
 func (au *auditor) mostBytes(r store.Record) int {
