@@ -28,7 +28,7 @@ func TestEachBehaviourHappensInAShareOfTheWorlds(t *testing.T) {
 		{EarlyTool, 50}, {DroppedCall, 2},
 
 		// Clients that follow.
-		{HeardBackground, 5}, {HeardStream, 2}, {HeardInside, 3}, {WrongMark, 10},
+		{HeardBackground, 5}, {HeardStream, 3}, {HeardInside, 3}, {WrongMark, 10},
 
 		// Threads that are made of others, and input that is taken back.
 		{Forked, 10}, {ForkedInRun, 4}, {ForkedAgain, 8}, {HiddenFork, 3}, {RetractedQueued, 6}, {RetractedSteered, 6},
@@ -39,7 +39,7 @@ func TestEachBehaviourHappensInAShareOfTheWorlds(t *testing.T) {
 
 		// Records over the store's limit.
 		{TooLargeTurn, 4}, {TooLargeResult, 10}, {TooLargeSuspension, 3}, {TooLargeRound, 3}, {TooLargeStep, 8},
-		{TooLargeRun, 3}, {TooLargeSnapshot, 3}, {TooLargeInput, 1}, {TooLargeSubmission, 6}, {SmallerEnd, 10},
+		{TooLargeRun, 3}, {TooLargeSnapshot, 3}, {TooLargeInput, 8}, {TooLargeSubmission, 6}, {SmallerEnd, 10},
 
 		// Lost responses, claims and ends.
 		{HiddenStop, 3},

@@ -151,7 +151,11 @@ func (pe *people) newcomer(th *threadState, k int) {
 			pe.w.Stats.Clients.Retakes++
 		}
 	}
-	inline := !pe.w.config.Processes.Local && pe.w.random.chance(0.2)
+	streamed := 0.2
+	if pe.w.config.People.Followed { // few streams last until another process hears of them
+		streamed = 0.5
+	}
+	inline := !pe.w.config.Processes.Local && pe.w.random.chance(streamed)
 	if in.inline = inline; inline {
 		pe.w.Stats.Clients.Inline++
 	}
