@@ -53,6 +53,9 @@ type recordedStep struct {
 	// tooLate means that calls of a blocked round which did not run were decided when it
 	// was blocked already. The records do not tell: both are tried.
 	tooLate bool
+	// blockedLast means that the call over which a gate ended a parallel round was decided
+	// while others, which had waited with it, ran already. The records do not tell either.
+	blockedLast bool
 }
 
 // input is what was steered to a run.
@@ -249,16 +252,19 @@ func (r *recording) crowded() bool {
 	return false
 }
 
-// decideTooLate takes the other reading of the blocked rounds' decisions, and reports
-// whether there are any.
-func (r *recording) decideTooLate() (other bool) {
+// otherwise takes another reading of the blocked rounds' decisions, the n-th from 1 on, and
+// reports whether there is one.
+func (r *recording) otherwise(n int) (other bool) {
 	for _, s := range r.steps {
-		if s.blocked() && len(s.decided) > 0 {
-			s.tooLate, other = true, true
+		if n < readings && s.blocked() && len(s.decided) > 0 {
+			s.tooLate, s.blockedLast, other = n&1 != 0, n&2 != 0, true
 		}
 	}
 	return other
 }
+
+// readings is how many there are.
+const readings = 4
 
 // lostAtItsStart reports whether a run that was to supersede the log ended before its
 // first step, and claims of it were lost: the claim that had superseded it decides the

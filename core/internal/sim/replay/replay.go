@@ -101,7 +101,7 @@ func (p *player) replay(ctx context.Context, r *recording) Report {
 	}
 	on := p.on
 	report.Difference, p.on = p.play(ctx, r, on)
-	if report.Difference != nil && r.decideTooLate() {
+	for n := 1; report.Difference != nil && r.otherwise(n); n++ {
 		report.Difference, p.on = p.play(ctx, r, nil)
 	}
 	if report.Difference != nil && p.mayCopy(r) {

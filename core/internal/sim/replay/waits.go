@@ -342,6 +342,9 @@ func (d *director) decide(ctx context.Context, s *recordedStep, t thread.Ticket,
 // that lacks any of them its calls have an outcome since, or else it is all that it
 // lacks.
 func (d *director) settledNext(s *recordedStep, open []thread.Ticket) []thread.Ticket {
+	if ran := s.thatRan(open); s.blockedLast && len(ran) > 0 {
+		open = ran
+	}
 	for _, w := range d.next(s) {
 		gone := without(open, w.Waits)
 		first := slices.DeleteFunc(slices.Clone(gone), func(t thread.Ticket) bool {
@@ -356,6 +359,14 @@ func (d *director) settledNext(s *recordedStep, open []thread.Ticket) []thread.T
 		}
 	}
 	return open
+}
+
+// thatRan leaves out the tickets of calls that a gate has blocked.
+func (s *recordedStep) thatRan(tickets []thread.Ticket) []thread.Ticket {
+	return slices.DeleteFunc(slices.Clone(tickets), func(t thread.Ticket) bool {
+		e := s.result(int(t.Call))
+		return e != nil && e.Message.ToolResult.Status == core.ResultBlocked
+	})
 }
 
 // ticket is the index of a ticket among those that its call had; -1: it had no such.
