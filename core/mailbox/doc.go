@@ -37,7 +37,8 @@
 //     see thread.Head.SecondAt. Only a [SecondWaker] is sent second hints.
 //   - A stream that follows a thread whose work is abandoned sends a hint, once for each
 //     version of the head: see [Service.WakeLeft].
-//   - The sweep's hints never renew themselves, or each sweep would add another.
+//   - These hints and the sweep's never renew themselves, or each sweep would add another, and
+//     each client that comes back.
 //
 // # How a waiting run is woken
 //

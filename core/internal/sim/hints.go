@@ -18,6 +18,9 @@ func (h *host) owe(key core.ThreadKey, a, b *thread.Head) {
 	same := a.Exists() && a.Claim.Fence == b.Claim.Fence && a.Run.ID == b.Run.ID && a.Run.Status == b.Run.Status &&
 		len(a.Inbox) >= len(b.Inbox) && slices.EqualFunc(a.Unopened(), b.Unopened(), func(x, y thread.Dispatch) bool { return x.ID == y.ID })
 	h.tended(key)
+	if b.Claim.Fence != 0 && b.Claim.CommitID != a.Claim.CommitID {
+		h.world.partition(key).state.seconds.since = time.UnixMilli(b.Claim.Lease).Sub(epoch) - lease
+	}
 	if b.Claim.Fence != a.Claim.Fence && b.Claim.Worker == h.name {
 		delete(h.owes, key)
 		if b.SecondAt == 0 {

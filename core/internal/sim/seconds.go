@@ -13,6 +13,10 @@ import (
 // on: else a run would have one for each step.
 const secondAfter = 20*time.Second - skew*time.Millisecond
 
+// ofStream is the age at which the claim of a request that streams its run may have a second
+// hint where none is on its way.
+const ofStream = lease*2/3 - skew*time.Millisecond
+
 // isSecond reports whether a hint with a delay that is sent alone is a second one: for a lease
 // that was renewed, or a claim that came late. Others wait for as long only where runs are
 // delayed or tried again later.
@@ -27,6 +31,10 @@ func (q *queue) second(h *host, hint core.WakeUp, delay time.Duration) {
 	if s := &p.state.seconds; q.w.innocent() && s.due > 0 && q.w.now-s.sent < secondAfter && s.inline < s.sent {
 		q.w.fail(p, "a second hint is sent %s after another", q.w.now-s.sent)
 	}
+	age := q.w.now - p.state.seconds.since
+	if h.role == roleAPI && p.head.Claim.Worker == h.name && age < ofStream && p.state.seconds.due+sending < q.w.now {
+		q.w.fail(p, "%s sends a second hint of a run that it has streamed for %s", h.name, age)
+	}
 	p.state.seconds.sent, p.state.seconds.due = q.w.now, q.w.now+delay
 	q.accept(h, hint, delay)
 }
@@ -35,6 +43,7 @@ func (q *queue) second(h *host, hint core.WakeUp, delay time.Duration) {
 type seconds struct {
 	sent, due time.Duration // of the newest; 0: there was none
 	inline    time.Duration // when a request last claimed a run that it streams
+	since     time.Duration // when the newest claim was asked for
 	died      time.Duration // when a process last died with a hint of the thread
 }
 
@@ -61,6 +70,8 @@ func (h *host) expectTakeover() {
 		s.died = w.now
 		within := withSecond
 		switch sent := epoch.Add(s.due).UnixMilli(); {
+		case p.head.SecondAt == 0 && h.role == roleStep:
+			w.fail(p, "%s, a worker, dies with a claim that has no second hint: %+v", h.name, p.head)
 		case p.head.SecondAt == 0:
 			within = withoutSecond
 			w.Stats.Steps.DiedInStreams++

@@ -52,7 +52,7 @@ func TestTameWorldsAreTold(t *testing.T) {
 	if got := new(Stats).Tame(); got != nil {
 		t.Errorf("of no worlds: %q", got)
 	}
-	s := Stats{Worlds: 20 * Kinds, Clients: Clients{Children: 92, Deletes: 12, Delayed: 46, Retakes: 23, Events: 91}, Tickets: Tickets{Edited: 92}, Streams: Streams{Unsaid: 230}, Steps: Steps{Switches: 91, Died: 23, DiedInStreams: 3}}
+	s := Stats{Worlds: 20 * Kinds, Clients: Clients{Children: 92, Deletes: 12, Delayed: 46, Retakes: 23, Events: 91}, Tickets: Tickets{Edited: 92}, Streams: Streams{Unsaid: 230}, Steps: Steps{Switches: 91, Died: 23, DiedInStreams: 5}}
 	s.With.Suspension, s.With.Decision, s.With.Deny, s.With.Expired, s.With.LeftBehind = 69, 69, 46, 10, 4
 	for b := range behaviours {
 		s.WorldsThatDid[b] = 14

@@ -198,7 +198,7 @@ func (s *Stats) Tame() (complaints []string) {
 	}{
 		{"child runs", s.Clients.Children, 5}, {"deleted threads", s.Clients.Deletes, 40}, {"delayed inputs", s.Clients.Delayed, 10},
 		{"decisions with arguments", s.Tickets.Edited, 5}, {"repeated inputs", s.Clients.Retakes, 20}, {"events", s.Clients.Events, 5}, {"pieces of turns from other processes", s.Streams.Unsaid, 2}, {"switches to another model", s.Steps.Switches, 5},
-		{"dead workers with a second hint", s.Steps.Died, 20}, {"dead streams", s.Steps.DiedInStreams, 200},
+		{"dead workers with a second hint", s.Steps.Died, 20}, {"dead streams", s.Steps.DiedInStreams, 100},
 	} {
 		if part.got*part.each < s.Worlds {
 			complaints = append(complaints, fmt.Sprintf("%d %s in %d worlds, want one in %d", part.got, part.what, s.Worlds, part.each))

@@ -12,6 +12,8 @@ var mutants = concat(roundMutants, stepMutants, runtimeMutants, storeMutants, ma
 	forkMutants,
 	againMutants,
 	earlyMutants,
+	secondMutants,
+	sumMutants,
 )
 
 func concat(lists ...[]mutant) (all []mutant) {
