@@ -58,22 +58,22 @@ var units = []row{
 
 // races are the rows of runs of two steps over HTTP.
 func races() (all []row) {
-	for _, store := range []struct{ ours, peer, where string }{{"memory", "memory", "in memory"}, {"bolt", "disk", "on disk"}} {
+	for _, store := range []struct{ group, ours, where string }{{"memory", "memory", "in memory"}, {"disk", "bolt", "on disk"}} {
 		for _, clients := range raceClients {
 			load := strconv.Itoa(clients) + " clients"
 			if clients == 1 {
 				load = "1 client"
 			}
-			ours, peer := fmt.Sprintf("HostRuns/%s/clients=%d ", store.ours, clients), fmt.Sprintf("runs/%s/clients=%d ", store.peer, clients)
-			ahead := goal{peer: store.peer == "disk" || clients > 1}
-			all = append(all, row{"runs", "CPU of a run " + store.where + ", " + load + ", ms", ours + "cpu-ms/run", peer + "cpu-ms/run", ahead})
-			if store.peer != "disk" {
-				all = append(all, row{"runs", "the same with adk-go at GOGC=100", ours + "cpu-ms/run", "gogc=100 " + peer + "cpu-ms/run", goal{}})
+			ours, peer := fmt.Sprintf("HostRuns/%s/clients=%d ", store.ours, clients), fmt.Sprintf("runs/%s/clients=%d ", store.group, clients)
+			ahead := goal{peer: store.group == "disk" || clients > 1}
+			all = append(all, row{store.group, "CPU of a run " + store.where + ", " + load + ", ms", ours + "cpu-ms/run", peer + "cpu-ms/run", ahead})
+			if store.group != "disk" {
+				all = append(all, row{store.group, "the same with adk-go at GOGC=100", ours + "cpu-ms/run", "gogc=100 " + peer + "cpu-ms/run", goal{}})
 				continue
 			}
 			all = append(all,
-				row{"runs", "runs a second " + store.where + ", " + load, ours + "runs/s", peer + "runs/s", goal{}},
-				row{"runs", "syncs of a run, " + load, ours + "syncs/run", peer + "syncs/run", goal{}})
+				row{store.group, "runs a second " + store.where + ", " + load, ours + "runs/s", peer + "runs/s", goal{}},
+				row{store.group, "syncs of a run, " + load, ours + "syncs/run", peer + "syncs/run", goal{}})
 		}
 	}
 	return all

@@ -6,7 +6,7 @@
 //
 // Times depend on the machine and on its other work: a missed goal is printed and nothing
 // fails. With -strict, the command ends with status 1 when a goal is missed or has no figure.
-// With -only, it measures the groups of that name, such as runs. With -profile, it also lists
+// With -only, it measures the groups of that name, such as memory. With -profile, it also lists
 // where a run in the core spends time and memory.
 package main
 
