@@ -195,7 +195,7 @@ func TestTheNextRunIsNotSteppedUnderAStream(t *testing.T) {
 	})
 }
 
-// A streamed run has no hint: nobody is to take it from under the stream.
+// A stream runs its steps itself, so it sends no hint that would bring a worker.
 func TestAStreamSendsNoHint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -31,8 +31,8 @@ type watches struct {
 	read     func(context.Context, core.ThreadKey) (thread.Head, error)
 	interval time.Duration // between two reads of poll: Options.FollowInterval
 	log      *slog.Logger
-	// left is given each head that poll has read, and wakes workers if nobody works on what the
-	// thread has to do. It reports whether it has. nil: the sweep finds such threads.
+	// left is called with each head that poll reads. If the thread has work and no worker, it
+	// sends a hint and returns true. nil: the sweep finds such threads.
 	left func(context.Context, core.ThreadKey, thread.Head) bool
 
 	mu      sync.Mutex // guards threads and the fields of every watch; not held over I/O

@@ -20,7 +20,7 @@ var linearHistories = flag.Int("linear.histories", 20, "histories to check")
 
 func TestHistoriesAreLinearizable(t *testing.T) {
 	if testing.Short() {
-		t.Skip("moto takes long: memory and bbolt have the same test")
+		t.Skip("takes minutes with moto; make test has the same test of the other stores")
 	}
 	storetest.Options{}.Linearizable(t, func(t *testing.T) store.Backend {
 		maker, table := client(t)

@@ -158,9 +158,9 @@ func (c claim) Refence(ctx context.Context) (fence uint64, err error) {
 	return c.holder.fence(), err
 }
 
-// Followed implements inference.Claim. A step whose model fails at once ends before the
-// watch looks for a mark, and one whose agent says which events are stored never looks: so
-// the mark is read here. One that cannot be read is none.
+// Followed implements inference.Claim. It reads the mark of a stream itself if the watch has
+// not found one. The watch may not have looked yet, as when the model fails at once, and it
+// never looks if the agent names the events to store. A mark that cannot be read counts as none.
 func (c claim) Followed(ctx context.Context) bool {
 	h := c.holder
 	if h.shared.chunks.Followed() != 0 {

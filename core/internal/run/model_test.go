@@ -32,7 +32,8 @@ func failing(n int, failure error, calls *int) modelFunc {
 	}
 }
 
-// impatient is an agent that counts the calls of its model, whoever listens.
+// impatient is an agent that does not wait for its provider, with or without a stream: its run
+// fails after the usual number of calls.
 func impatient() agent.Spec { return agent.Spec{Retry: agent.Retry{PatienceMS: new(0)}} }
 
 // A step calls its model three times over all its deliveries together; what can

@@ -156,8 +156,8 @@ func (w *world) rounds(t *testing.T, sink history.Sink, before func()) {
 	}
 }
 
-// A run that waits for its provider has no claim and uses no attempt; a cancel ends it at once,
-// without a call, and each retry is logged with its reason and when it comes.
+// While a run waits for its provider, no worker has its claim, and it uses no attempt. A cancel
+// ends it at once, without a call. Each retry is logged with its reason and its time.
 func TestARunThatWaitsForItsProvider(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
@@ -213,8 +213,7 @@ func TestAStoredAgentWithoutPatienceHasNone(t *testing.T) {
 	})
 }
 
-// What a run did before an outage does not count for the next: the patience begins anew with
-// each step.
+// The time of an outage counts for one step. The next step can wait for as long again.
 func TestPatienceBeginsWithEachStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, calls, turns := time.Now(), 0, 0
