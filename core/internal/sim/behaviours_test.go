@@ -25,7 +25,7 @@ func TestEachBehaviourHappensInAShareOfTheWorlds(t *testing.T) {
 		{CutOffTool, 3},
 		{LineOutOfOrder, 20},
 		{RefusedInLine, 3},
-		{EarlyTool, 50}, {DroppedCall, 2},
+		{EarlyTool, 50}, {DroppedCall, 3},
 
 		// Clients that follow.
 		{HeardBackground, 5}, {HeardStream, 3}, {HeardInside, 3}, {WrongMark, 10},

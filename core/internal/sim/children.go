@@ -65,9 +65,7 @@ func (as *asks) delegate(ctx context.Context, name string, call tool.Call, key s
 	if err != nil {
 		return r, true, err
 	}
-	if as.th.early(call) {
-		as.th.fail("call %s starts a child before its turn is committed", key)
-	}
+	as.th.checkCommitted(call, key, "starts a child")
 	if !c.in.run.IsZero() && c.in.run != run {
 		as.th.fail("call %s has started run %s, and then %s", key, c.in.run, run)
 	}

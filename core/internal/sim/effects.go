@@ -43,6 +43,22 @@ func (th *threadState) early(call tool.Call) bool {
 	return !th.p.head.Deleted && th.p.head.Seq < placed(call).turn
 }
 
+// checkCommitted: what a call leaves behind is of a turn that is in the log, and not of one
+// that was refused and whose place another one has.
+func (th *threadState) checkCommitted(call tool.Call, key, what string) {
+	turn, index := placed(call).turn, placed(call).index
+	if th.p.head.Deleted {
+		return
+	}
+	if turn > th.p.head.Seq {
+		th.fail("call %s %s before its turn is committed", key, what)
+		return
+	}
+	if m := th.logged.entries[turn-1].Message; m == nil || index >= len(m.ToolCalls) || callKey(string(m.ToolCalls[index].Arguments)) != key {
+		th.fail("call %s %s, and its turn was refused", key, what)
+	}
+}
+
 // infers notes that the model is called again: an early call whose turn is not in the log
 // was dropped with it.
 func (ca *calls) infers() {

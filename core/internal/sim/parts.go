@@ -35,6 +35,7 @@ func (as *asks) part(ctx context.Context, call tool.Call, key, name string) erro
 	if err != nil {
 		return err
 	}
+	as.th.checkCommitted(call, key, "stores a part")
 	kept, ok := as.storedPart(call, name)
 	if !ok || string(kept) != string(said) {
 		as.th.fail("part %s of call %s returns %s, %s is stored", name, key, said, kept)

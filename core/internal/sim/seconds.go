@@ -70,8 +70,8 @@ func (h *host) expectTakeover() {
 		s.died = w.now
 		within := withSecond
 		switch sent := epoch.Add(s.due).UnixMilli(); {
-		case p.head.SecondAt == 0 && h.role == roleStep:
-			w.fail(p, "%s, a worker, dies with a claim that has no second hint: %+v", h.name, p.head)
+		case p.head.SecondAt == 0 && (h.role == roleStep || claim.Lease > epoch.Add(s.since+ofStream+lease+time.Second).UnixMilli()): // of a worker, or renewed
+			w.fail(p, "%s dies with a claim that has no second hint: %+v", h.name, p.head)
 		case p.head.SecondAt == 0:
 			within = withoutSecond
 			w.Stats.Steps.DiedInStreams++
