@@ -33,6 +33,11 @@ func (r *EntryReader) Decode(b []byte) (Entry, error) {
 	return r.records.decodeEntry(b, &r.decoder)
 }
 
+// LeaveOut makes the entries that are decoded from now on have no totals, and nothing of how
+// their message came about: the reader of a conversation needs neither of older turns. Those
+// fields are not checked either.
+func (r *EntryReader) LeaveOut() { r.decoder.lean = true }
+
 // decodeEntry decodes an entry with a decoder that has no error.
 func (r Records) decodeEntry(b []byte, d *entryDecoder) (e Entry, err error) {
 	if _, err := r.schema("log entry", b); err != nil {
@@ -49,10 +54,19 @@ func (r Records) decodeEntry(b []byte, d *entryDecoder) (e Entry, err error) {
 }
 
 // entryDecoder has the first error of a decoding, at any level, and the names of earlier
-// entries; nil: none are kept.
+// entries; nil: it decodes a single one.
 type entryDecoder struct {
 	err   error
 	names map[string]string
+	lean  bool // see LeaveOut
+
+	prompt [16]byte // the digits that were read last, and their text
+	digits string
+
+	messages stock[core.Message]
+	blocks   stock[core.Block]
+	usages   stock[core.Usage]
+	windows  stock[core.Window]
 }
 
 func (d *entryDecoder) name(b []byte) string {
@@ -77,13 +91,17 @@ func (d *entryDecoder) entry(b []byte, e *Entry) {
 		case entryAt:
 			e.At = f.int64()
 		case entryMessage:
-			e.Message = &core.Message{RunID: e.Run, Step: e.Step}
+			e.Message = d.messages.one()
+			e.Message.RunID, e.Message.Step = e.Run, e.Step
 			decodeMessage(f.inside(&levelMessage), e.Message, e.Run)
 		case entryTotals:
+			if f.leftOut() {
+				continue
+			}
 			e.Totals = &Totals{}
 			decodeTotals(f.inside(&levelTotals), e.Totals)
 		case entryWindow:
-			e.Window = &core.Window{}
+			e.Window = d.windows.one()
 			decodeWindow(f.inside(&levelWindow), e.Window)
 		case entryInput:
 			e.Input = f.id()
@@ -101,9 +119,34 @@ func (d *entryDecoder) entry(b []byte, e *Entry) {
 			e.First = f.int64()
 		case entrySum:
 			e.Sum = f.fixed()
+		case entryArguments, entryHooks, entryIntents, entryAttempts, entrySent:
+			if !f.leftOut() {
+				decodeOrigin(&f, e)
+			}
 		default:
 			decodeRare(&f, e)
 		}
+	}
+}
+
+// decodeOrigin reads the fields that say how a message came about, which are JSON.
+func decodeOrigin(f *fieldReader, e *Entry) {
+	switch f.number {
+	case entryArguments:
+		e.Arguments = f.json()
+	case entryHooks:
+		e.Hooks = &state.Command{}
+		f.value(e.Hooks)
+	case entryIntents:
+		e.Intents = &state.Command{}
+		f.value(e.Intents)
+	case entryAttempts:
+		var attempts []Attempt // not &e.Attempts: e would be in separate memory
+		f.value(&attempts)
+		e.Attempts = attempts
+	case entrySent:
+		e.Sent = &Sent{}
+		f.value(e.Sent)
 	}
 }
 
@@ -134,27 +177,12 @@ func decodeRare(f *fieldReader, e *Entry) {
 		e.Decision = f.text()
 	case entryBlocked:
 		e.Blocked = f.text()
-	case entryArguments:
-		e.Arguments = f.json()
-	case entryHooks:
-		e.Hooks = &state.Command{}
-		f.value(e.Hooks)
-	case entryIntents:
-		e.Intents = &state.Command{}
-		f.value(e.Intents)
 	case entryMember:
 		e.Member = &Member{}
 		f.value(e.Member)
 	case entryFailed:
 		e.Failed = &Failure{}
 		f.value(e.Failed)
-	case entryAttempts:
-		var attempts []Attempt // not &e.Attempts: e would be in separate memory
-		f.value(&attempts)
-		e.Attempts = attempts
-	case entrySent:
-		e.Sent = &Sent{}
-		f.value(e.Sent)
 	case entryPromptText:
 		if e.Prompt != "" {
 			f.fail("fields %d and %d are both there", entryPrompt, entryPromptText)
@@ -178,7 +206,13 @@ func decodeMessage(f fieldReader, m *core.Message, run core.ID) {
 		case messageRole:
 			m.Role = core.Role(f.word(roleWords[:]))
 		case messageContent:
-			m.Content = append(m.Content, decodeBlock(f.inside(&levelBlock)))
+			b := decodeBlock(f.inside(&levelBlock))
+			if m.Content != nil {
+				m.Content = append(m.Content, b)
+				continue
+			}
+			m.Content = f.d.blocks.take()
+			m.Content[0] = b
 		case messageCalls:
 			m.ToolCalls = append(m.ToolCalls, decodeCall(f.inside(&levelCall)))
 		case messageResult:
@@ -193,7 +227,8 @@ func decodeMessage(f fieldReader, m *core.Message, run core.ID) {
 				m.Step = int(f.v)
 			}
 		case messageUsage:
-			m.Usage = new(decodeUsage(f.inside(&levelUsage)))
+			m.Usage = f.d.usages.one()
+			*m.Usage = decodeUsage(f.inside(&levelUsage))
 		case messageModel:
 			m.Model = f.name()
 		case messageProvider:

@@ -169,7 +169,10 @@ func (r *fieldReader) next() bool {
 
 // field reads one, and returns what follows it.
 func (r *fieldReader) field(b []byte) []byte {
-	tag, n := shortest(b)
+	tag, n := uint64(b[0]), 1 // mostly
+	if tag >= 0x80 {
+		tag, n = shortest(b)
+	}
 	r.number, r.kind = int(tag>>3), int(tag&7)
 	if n == 0 || tag>>3 == 0 || tag>>3 > maxNumber {
 		r.number = 0
@@ -189,7 +192,12 @@ func (r *fieldReader) field(b []byte) []byte {
 		r.v = uint64(binary.LittleEndian.Uint32(b))
 		return b[4:]
 	case wireBytes:
-		size, n := shortest(b)
+		var size uint64
+		if n = 1; len(b) > 0 && b[0] < 0x80 { // mostly
+			size = uint64(b[0])
+		} else {
+			size, n = shortest(b)
+		}
 		if n == 0 || size > uint64(len(b)-n) {
 			return r.fail("field %d is cut off", r.number)
 		}
@@ -298,11 +306,15 @@ func (r *fieldReader) id() core.ID {
 	return id
 }
 
-// digits reads 16 bytes as their hex digits.
+// digits reads 16 bytes as their hex digits. Most turns of a thread have the same.
 func (r *fieldReader) digits() string {
-	var digits [32]byte
-	hex.Encode(digits[:], r.sized(16))
-	return r.d.name(digits[:])
+	b := [16]byte(r.sized(16))
+	if r.d.digits == "" || b != r.d.prompt {
+		var digits [32]byte
+		hex.Encode(digits[:], b[:])
+		r.d.prompt, r.d.digits = b, r.d.name(digits[:])
+	}
+	return r.d.digits
 }
 
 func (r *fieldReader) word(list []string) string {
@@ -339,6 +351,9 @@ func (r *fieldReader) value(v any) {
 		r.fail("field %d: %w", r.number, err)
 	}
 }
+
+// leftOut reports whether the field is bytes that nobody wants.
+func (r *fieldReader) leftOut() bool { return r.d.lean && r.must(wireBytes) }
 
 // inside reads the fields of a part of the level.
 func (r *fieldReader) inside(l *level) fieldReader {

@@ -19,7 +19,7 @@ func cacheKey(n int) core.ThreadKey { return core.ThreadKey{Tenant: "t", Thread:
 func talked(seq uint64, bytes int) *Conversation {
 	b := build(&Conversation{incarnation: 1})
 	b.c.Seq = seq
-	b.keep(thread.Entry{Run: core.ID{1}, Message: &core.Message{Role: core.RoleUser, Content: []core.Block{{Text: strings.Repeat("x", bytes)}}}})
+	b.keep(&thread.Entry{Run: core.ID{1}, Message: &core.Message{Role: core.RoleUser, Content: []core.Block{{Text: strings.Repeat("x", bytes)}}}})
 	return b.done(all)
 }
 
@@ -117,9 +117,9 @@ func TestEntriesThatDoNotFoldAreAnError(t *testing.T) {
 // Two steps may go on from one conversation: what the one adds is not seen by the
 // other.
 func TestConversationIsSharedByItsBuilders(t *testing.T) {
-	said := func(text string) thread.Entry {
+	said := func(text string) *thread.Entry {
 		m := core.UserMessage(text)
-		return thread.Entry{Run: core.ID{1}, Message: &m}
+		return &thread.Entry{Run: core.ID{1}, Message: &m}
 	}
 	shared := &Conversation{Messages: List[core.Message]{}.With(core.UserMessage("first")), Places: List[window.Place]{}.With(window.Place{Sequence: 1}), Seq: 1}
 	one, two := build(shared), build(shared)
@@ -139,7 +139,7 @@ func TestConversationHasWhatTheLogSays(t *testing.T) {
 		b := build(shared)
 		b.ahead = shared.Messages.With(message("m2"))
 		m := message(said)
-		b.keep(thread.Entry{Run: core.ID{1}, Message: &m})
+		b.keep(&thread.Entry{Run: core.ID{1}, Message: &m})
 		if got := b.c.Messages.items[1].ID; got != said || b.c.Messages.Len() != 2 {
 			t.Errorf("the second of %d messages is %s, want %s", b.c.Messages.Len(), got, said)
 		}
@@ -165,7 +165,7 @@ func TestRoundsThatHaveFailedAreCounted(t *testing.T) {
 		b := build(&Conversation{Seq: 7, Run: core.ID{1}, Totals: thread.Totals{ErrorSteps: 2}})
 		for _, m := range tt.messages {
 			b.c.Seq++
-			b.keep(thread.Entry{Run: core.ID{1}, Message: &m})
+			b.keep(&thread.Entry{Run: core.ID{1}, Message: &m})
 		}
 		if b.c.Totals.ErrorSteps != tt.want {
 			t.Errorf("%s: %d steps have failed in a row, want %d", tt.name, b.c.Totals.ErrorSteps, tt.want)
@@ -233,7 +233,7 @@ func TestOpeningAndTotalsOfARun(t *testing.T) {
 		b := build(&Conversation{Seq: tt.before})
 		for _, entry := range tt.entries {
 			b.c.Seq++
-			b.keep(entry)
+			b.keep(&entry)
 		}
 		opening := ""
 		if b.c.Opening.Message != nil {
@@ -253,7 +253,7 @@ func TestCacheCountsTheOpeningBehindTheWindow(t *testing.T) {
 		if role == core.RoleUser {
 			m.Content = []core.Block{{Text: strings.Repeat("x", 100_000)}}
 		}
-		if err := b.add(thread.Entry{Run: core.ID{1}, Message: &m}); err != nil {
+		if err := b.add(&thread.Entry{Run: core.ID{1}, Message: &m}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -130,17 +130,19 @@ func shownFrom(w *core.Window) uint64 { return max(w.First, w.Summary+1) }
 
 // messageSize is about what a message takes in memory, in bytes: its structs, with their
 // places in lists that have room to grow, and its texts, with what the allocator rounds up.
-func messageSize(m core.Message) int {
+func messageSize(m *core.Message) int {
 	const message, block, call, result, turn = 240, 144, 112, 112, 100
 	size, texts := message, len(m.ID)+len(m.Model)+len(m.Provider)
 	if m.Role == core.RoleAssistant { // its window and its usage
 		size += turn
 	}
-	for _, b := range m.Content {
+	for i := range m.Content {
+		b := &m.Content[i]
 		size += block
 		texts += len(b.Text) + len(b.Echo) + len(b.Origin)
 	}
-	for _, c := range m.ToolCalls {
+	for i := range m.ToolCalls {
+		c := &m.ToolCalls[i]
 		size += call
 		texts += len(c.ID) + len(c.Name) + len(c.Arguments) + len(c.Echo) + len(c.Origin)
 	}
@@ -163,13 +165,13 @@ func (c *Conversation) bytes() int {
 		size += record + rounded(len(c.Record.Response)+len(c.Record.Request))
 	}
 	if c.Summary != nil {
-		size += messageSize(c.Summary.Message)
+		size += messageSize(&c.Summary.Message)
 	}
 	if c.Opening.Message != nil && !c.hasOpening() {
-		size += messageSize(*c.Opening.Message)
+		size += messageSize(c.Opening.Message)
 	}
 	if c.Front != nil && c.Front != c.Opening.Message {
-		size += messageSize(*c.Front)
+		size += messageSize(c.Front)
 	}
 	return size
 }

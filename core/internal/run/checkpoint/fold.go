@@ -49,7 +49,7 @@ func (b *builder) enter(run core.ID, step int) {
 
 // add folds the next entry in: the values first that ended with the run or step
 // before it, then its patch.
-func (b *builder) add(entry thread.Entry) error {
+func (b *builder) add(entry *thread.Entry) error {
 	// The patch was made on a state without the values that ended, and does not fit
 	// one that still has them.
 	b.c.Seq++
@@ -68,7 +68,7 @@ func (b *builder) add(entry thread.Entry) error {
 // keep takes everything of an entry but its patch, which a stored snapshot may hold
 // already. Totals are the newest turn's, plus those of the results after it: a
 // round that changed nothing has no separate record.
-func (b *builder) keep(entry thread.Entry) {
+func (b *builder) keep(entry *thread.Entry) {
 	if entry.Run != b.kept {
 		b.open = !b.kept.IsZero() || b.c.Seq == 1 // else it is where a cold read of the log began
 		b.kept, b.c.Totals = entry.Run, thread.Totals{}
@@ -76,10 +76,10 @@ func (b *builder) keep(entry thread.Entry) {
 	if entry.Superseded != nil {
 		b.cut(entry.Superseded.From)
 	} else if b.open {
-		b.begin(&entry)
+		b.begin(entry)
 	}
 	if entry.Member != nil {
-		b.stand(&entry)
+		b.stand(entry)
 	}
 	if entry.Failed != nil && entry.Window != nil {
 		b.c.noted = b.c.noted.With(window.Place{Sequence: b.c.Seq, Window: entry.Window})
@@ -90,12 +90,12 @@ func (b *builder) keep(entry thread.Entry) {
 		}
 		b.say(m)
 		b.c.Places = b.c.Places.With(window.Place{Sequence: b.c.Seq, Window: entry.Window})
-		b.c.size += messageSize(*m)
+		b.c.size += messageSize(m)
 		if m.ToolResult != nil && m.ToolResult.IsError {
 			b.c.Totals.Failures++
 		}
 		if m.ToolResult != nil {
-			b.c.Totals.MeterResult(&entry)
+			b.c.Totals.MeterResult(entry)
 			b.endRound()
 		}
 	}
@@ -157,7 +157,7 @@ func (b *builder) cut(from uint64) {
 	first := b.c.Places.Len()
 	for first > 0 && b.c.Places.items[first-1].Sequence >= from {
 		first--
-		b.c.size -= messageSize(b.c.Messages.items[first])
+		b.c.size -= messageSize(&b.c.Messages.items[first])
 	}
 	b.c.short = b.c.short || first < b.c.Places.Len() && min(from, b.c.Places.items[0].Sequence) > 1
 	if first < b.c.Messages.Len() {
@@ -214,7 +214,7 @@ func (b *builder) done(old window.Newest) *Conversation {
 		c.noted = c.noted.Without(noted)
 		c.size = 0
 		for i := range c.Messages.items {
-			c.size += messageSize(c.Messages.items[i])
+			c.size += messageSize(&c.Messages.items[i])
 		}
 	}
 	return c

@@ -90,8 +90,8 @@ func (r *Reader) Drop(key core.ThreadKey) { r.cache.drop(key) }
 func (r *Reader) Extend(c *Conversation, entries []thread.Entry, said List[core.Message], summary *Summary) (*Conversation, error) {
 	b := build(c)
 	b.ahead = said
-	for _, entry := range entries {
-		if err := b.add(entry); err != nil {
+	for i := range entries {
+		if err := b.add(&entries[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -118,8 +118,8 @@ func (r *Reader) CatchUp(ctx context.Context, at At, cached *Conversation) (*Con
 	// Usually nothing, or what a step of another process has committed: the log is
 	// read forwards from where the cache ends, and no snapshot is needed.
 	b := build(cached)
-	for _, entry := range entries {
-		if err := b.add(entry); err != nil {
+	for i := range entries {
+		if err := b.add(&entries[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -202,15 +202,18 @@ func foldTail(incarnation uint64, from snapshot, t *tail, old window.Newest) (*C
 	// A value may be newer than its manifest: patches that it has already are
 	// skipped, key by key, until the fold reaches the sequence of the value.
 	from.skipUntil(&b.fold, &b.c.Seq)
-	for _, entry := range entries {
+	for i := range entries {
 		if b.c.Seq < from.asOf { // its state is in the snapshot
 			b.c.Seq++
-			b.keep(entry)
+			b.keep(&entries[i])
 			continue
 		}
-		if err := b.add(entry); err != nil {
+		if err := b.add(&entries[i]); err != nil {
 			return nil, err
 		}
+	}
+	if m := b.c.Opening.Message; m != nil { // it would keep the messages that were read with it in memory
+		b.c.Opening.Message = new(*m)
 	}
 	b.fold.Skip, b.c.short = nil, false // the tail went as far back as the window
 	return b.done(old), nil

@@ -80,7 +80,7 @@ func TestSizeOfAMessage(t *testing.T) {
 		{"a long text", core.Message{Content: []core.Block{{Text: strings.Repeat("x", 8000)}}}, 9384},
 	}
 	for _, tt := range tests {
-		if got := messageSize(tt.m); got != tt.want {
+		if got := messageSize(&tt.m); got != tt.want {
 			t.Errorf("%s: %d bytes, want %d", tt.name, got, tt.want)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/state"
 )
@@ -26,7 +27,7 @@ func stepped(tb testing.TB, number, runs, bytes int) *Conversation {
 				e.Totals, e.Window = &thread.Totals{Steps: step}, &core.Window{First: 1}
 			}
 			b := build(c)
-			if err := b.add(e); err != nil {
+			if err := b.add(&e); err != nil {
 				tb.Fatal(err)
 			}
 			c = b.done(all)
@@ -59,6 +60,15 @@ func TestTheCacheCountsTheHeap(t *testing.T) {
 		{"a long run", 20, func(i int) *Conversation { return stepped(t, i, 100, 500) }},
 		{"long texts", 100, func(i int) *Conversation { return stepped(t, i, 1, 50_000) }},
 		{"nothing but a text", 1000, func(i int) *Conversation { return talked(1, 10) }},
+		{"a chat that was read", 300, func(i int) *Conversation {
+			log := chats(t, 20+i%20)
+			head := thread.Head{Seq: uint64(len(log))}
+			c, err := New(Options{Env: env.System(), Store: log}).Read(t.Context(), At{Key: cacheKey(i), Head: &head}, head.Seq)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}},
 		{"state", 300, func(i int) *Conversation {
 			c := stepped(t, i, 1, 11)
 			b := build(c)
@@ -66,7 +76,7 @@ func TestTheCacheCountsTheHeap(t *testing.T) {
 			for key := range 20 {
 				p = append(p, state.Operation{Op: "add", Path: fmt.Sprint("/thread/key", key), Value: fmt.Appendf(nil, `{"n":%d}`, i)})
 			}
-			if err := b.add(thread.Entry{Run: c.Run, Revision: 1, Patch: p}); err != nil {
+			if err := b.add(&thread.Entry{Run: c.Run, Revision: 1, Patch: p}); err != nil {
 				t.Fatal(err)
 			}
 			return b.done(all)

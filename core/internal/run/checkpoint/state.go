@@ -56,7 +56,7 @@ func (r *Reader) stateAfter(ctx context.Context, at At, seq uint64, reads core.I
 		if err != nil {
 			return now, of, false, err
 		}
-		if err := b.add(entry.Entry); err != nil {
+		if err := b.add(&entry.Entry); err != nil {
 			return now, of, false, err
 		}
 	}

@@ -67,9 +67,9 @@ func (t *tail) missing(asOf uint64) uint64 {
 // add takes the next older entry. Messages that a later record superseded do not
 // count for the window; their entries are kept anyway, since the state's fold goes
 // through them.
-func (t *tail) add(entry thread.Entry) {
+func (t *tail) add(entry *thread.Entry) {
 	seq := t.next
-	t.entries = append(t.entries, entry)
+	t.entries = append(t.entries, *entry)
 	t.next--
 	if t.begins > 0 {
 		if seq >= t.begins {
@@ -128,7 +128,10 @@ func (t *tail) read(ctx context.Context, log *threadlog.Backwards, n uint64) err
 		if err != nil {
 			return err
 		}
-		t.add(e.Entry)
+		t.add(&e.Entry)
+		if e.Totals != nil { // they have those of all that is older
+			log.LeaveOut()
+		}
 	}
 	return nil
 }
