@@ -43,16 +43,18 @@ var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 // and a clock that moves when the test says so.
 type bench struct {
 	*host.Host
-	backend store.Backend
-	client  *dynamodb.Client // of the table; nil in memory
-	table   string
-	meter   *dynamotest.Meter // of everything that goes to the table
-	model   *chatter
-	asks    bool         // calls wait for a person
-	window  int          // tokens that a model is shown at most; 0: the default
-	clock   atomic.Int64 // since noon, in nanoseconds
-	nap     func(context.Context, time.Duration) error
-	queue   mailboxtest.Queue // of hints without a delay: the others are never waited for
+	backend  store.Backend
+	client   *dynamodb.Client // of the table; nil in memory
+	table    string
+	meter    *dynamotest.Meter // of everything that goes to the table
+	model    *chatter
+	asks     bool                   // calls wait for a person
+	window   int                    // tokens that a model is shown at most; 0: the default
+	executed atomic.Int64           // executions of the tool
+	reach    func(env.Point) func() // see env.Env.Reach; nil: nothing happens
+	clock    atomic.Int64           // since noon, in nanoseconds
+	nap      func(context.Context, time.Duration) error
+	queue    mailboxtest.Queue // of hints without a delay: the others are never waited for
 }
 
 // newBench is a process on a table of its own.
@@ -76,6 +78,7 @@ func (b *bench) restart(t testing.TB) {
 	b.queue.Now, b.queue.Lose = b.now, atOnce
 	lookup := tool.New(tool.Spec{Name: "lookup", Description: "Returns 2 KB that cannot be compressed."},
 		func(context.Context, tool.Call, struct{}) (tool.Result, error) {
+			b.executed.Add(1)
 			return tool.NewResult(noise(2048)), nil
 		})
 	none := 0
@@ -105,6 +108,9 @@ func (b *bench) now() time.Time { return noon.Add(time.Duration(b.clock.Load()))
 func (b *bench) env() *env.Env {
 	e := env.System()
 	e.Now = b.now
+	if b.reach != nil {
+		e.Reach = b.reach
+	}
 	e.Deadline = func(ctx context.Context, at time.Time) (context.Context, context.CancelFunc) {
 		return context.WithTimeout(ctx, at.Sub(b.now()))
 	}

@@ -46,7 +46,7 @@ var kindsOfSteps = []kindOfStep{
 }
 
 // TestTheDocumentHasTheBudgets compares the table of README.md with the budgets of warm
-// steps and decisions.
+// steps, decisions and takeovers.
 func TestTheDocumentHasTheBudgets(t *testing.T) {
 	document, err := os.ReadFile("README.md")
 	if err != nil {
@@ -56,6 +56,7 @@ func TestTheDocumentHasTheBudgets(t *testing.T) {
 		{name: "warm step, the first of a run, that ends with a call that waits for a person", budget: decisionBudgets.wait},
 		{name: "the decision", budget: decisionBudgets.decision},
 		{name: "warm step that continues with the decided call and its result", budget: decisionBudgets.resumed},
+		takeoverOfNothing, takeoverOfTurn,
 	})
 	for _, kind := range kinds {
 		b := kind.budget
