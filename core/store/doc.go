@@ -37,7 +37,8 @@
 //     lacks a record, and an interrupted read of a log never looks complete
 //     (LogLeavesOutWhatIsMissing, TestReadFindsGaps, ACancelledLogIsNeverShort). A cheaper
 //     read that returns old records is never believed before their checksums match, see
-//     [EventualLog] (TestBackwardsReadsTheLogAsItIs, TestBackwardsFindsDamage).
+//     [EventualLog] (EventualLogHasOnlyWhatWasPut, TestTheReaderOfALogThatLags,
+//     TestBackwardsReadsTheLogAsItIs, TestBackwardsFindsDamage).
 //   - [ErrFenced], [ErrConflict], [ErrTooLarge] and a refused head have a known outcome: the
 //     record, or the head, was not written (ARefusedRecordIsNamed,
 //     CommitTakesNoMoreThanTheLimit, PointersTakeNoMoreThanTheLimit). After any other error

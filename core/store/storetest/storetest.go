@@ -45,7 +45,7 @@ type Options struct {
 // uses a separate tenant and leaves nothing due.
 func (o Options) Run(t *testing.T, open func(t *testing.T) store.Backend) {
 	t.Helper()
-	for _, group := range [][]clause{headClauses, putClauses, commitClauses, stopClauses, limitClauses, logClauses, keyClauses, pointerClauses, dueClauses, listClauses, waitingClauses, listedClauses, sharedClauses, keptClauses, eraseClauses, damageClauses, profileClauses, configClauses, usageClauses, admissionClauses} {
+	for _, group := range [][]clause{headClauses, putClauses, commitClauses, stopClauses, limitClauses, logClauses, eventualClauses, keyClauses, pointerClauses, dueClauses, listClauses, waitingClauses, listedClauses, sharedClauses, keptClauses, eraseClauses, damageClauses, profileClauses, configClauses, usageClauses, admissionClauses} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {
 				c.check(&probe{t: t, ctx: t.Context(), b: open(t), options: o, tenant: "storetest." + c.name})

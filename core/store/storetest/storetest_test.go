@@ -23,7 +23,7 @@ func TestEveryFaultIsFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range slices.Concat(faults, commitFaults, profileFaults, waitingFaults, listedFaults) {
+	for _, f := range slices.Concat(faults, commitFaults, profileFaults, waitingFaults, listedFaults, eventualFaults) {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			command := exec.CommandContext(t.Context(), binary, "-test.run=^TestFaultyBackend$/^"+f.clause+"$")
@@ -54,7 +54,7 @@ func TestFaultyBackend(t *testing.T) {
 	if name == "" {
 		t.Skip("runs in child processes only")
 	}
-	for _, f := range slices.Concat(faults, commitFaults, profileFaults, waitingFaults, listedFaults) {
+	for _, f := range slices.Concat(faults, commitFaults, profileFaults, waitingFaults, listedFaults, eventualFaults) {
 		if f.name == name {
 			f.options.Run(t, func(*testing.T) store.Backend { return f.backend(memory.New()) })
 			return
