@@ -145,6 +145,6 @@ func newThreadState(w *World, i int, p *partition) *threadState {
 		mends: map[string]int{}, lost: map[string]time.Duration{},
 	}
 	th.calls = calls{th: th, effects: map[string]int{}, starts: map[string]int{}, acts: map[string]bool{}, results: map[string]string{}}
-	th.asks = asks{th: th, by: map[ticketID]*asked{}, calls: map[place][]*asked{}, late: map[string]bool{}, crowded: map[place]int{}, finished: map[string]finishedPart{}}
+	th.asks = asks{th: th, by: map[ticketID]*asked{}, calls: map[place][]*asked{}, late: map[string]bool{}, crowded: map[place]int{}, before: map[string]uint64{}, finished: map[string]finishedPart{}}
 	return th
 }

@@ -23,8 +23,9 @@ type asks struct {
 	calls   map[place][]*asked // in the order in which the call was suspended
 	late    map[string]bool    // the results of abandoned tools
 	round   openRound
-	crowded map[place]int // how often the call found no place, and is tried again
-	wakes   int           // claims of the round since the last decision or message
+	crowded map[place]int     // how often the call found no place, and is tried again
+	wakes   int               // claims of the round since the last decision or message
+	before  map[string]uint64 // calls about which a gate was asked before the commit of their turn, by the fence
 
 	finished map[string]finishedPart // by the name of its record
 }
@@ -339,13 +340,23 @@ func modeOf(name string) agent.ExecutionMode {
 // before, or that waits.
 func (as *asks) checkGate(h *host, c plugin.GateCall) {
 	head := &as.th.p.head
-	if !as.th.runs.holds() || head.Run.ID != c.Run || head.Run.Cursor != thread.CursorTools || c.CallIndex >= len(head.Run.Calls) {
-		return // its claim is lost, and it does not know yet
+	if !as.th.runs.holds() || head.Run.ID != c.Run { // its claim is lost, and it does not know yet
+		return
 	}
 	if c.Agent.ID == agentHooked { // whose hooks collide: gates run again for their changes
 		return
 	}
 	key := callKey(string(c.Call.Arguments))
+	if head.Run.Cursor != thread.CursorTools { // its turn is not committed
+		as.before[key] = head.Claim.Fence
+		return
+	}
+	if c.CallIndex >= len(head.Run.Calls) {
+		return
+	}
+	if as.before[key] == head.Claim.Fence && c.Resume == nil && len(c.Turn.ToolCalls) <= thread.MaxTickets {
+		as.th.fail("a gate is asked about call %s before the commit of its turn, and again after that", key)
+	}
 	if at, ok := as.th.logged.result(c.Run, head.Run.Base+uint64(c.CallIndex)); ok && at < as.th.runs.claimed {
 		as.th.fail("a gate is asked about call %s, whose result was stored before", key)
 	}
