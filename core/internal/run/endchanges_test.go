@@ -126,7 +126,7 @@ func TestAResultThatOnlyACommitWasToStoreBecomesAnError(t *testing.T) {
 		}
 		says := []string{
 			`level=WARN msg="run ends with an error" step=1 code=too_large detail="what the run made is too large to be stored" error="write head of t/t1: record is over the size limit"`,
-			`level=WARN msg="result cannot be stored" step=1 call=0 bytes=30105`,
+			`level=WARN msg="result cannot be stored" step=1 call=0 bytes=30108`,
 			`done 1 {"type":"error","code":"too_large","detail":"what the run made is too large to be stored"} ""`,
 		}
 		lines := append(got.lines, w.end(t, key, receipt))

@@ -122,8 +122,8 @@ func TestAPlacedResultKeepsTheFieldsOfANewerProgram(t *testing.T) {
 		head := s.take(t, key)
 		s.putResult(t, 0, s.entry(t, head.Run.Base+1), func(e *thread.Entry) { e.Place = 3 })
 		late := s.record(t, store.LogName(head.Run.Base))
-		const mood = "\x92\x02\x08tomorrow" // field 34
-		late.Payload = append(late.Payload[:len(late.Payload):len(late.Payload)], mood...)
+		const end, mood = "\xf8\x7f\x01", "\x92\x02\x08tomorrow" // field 2047, and before it field 34
+		late.Payload = []byte(strings.TrimSuffix(string(late.Payload), end) + mood + end)
 		s.reclaim(t)
 		late.Fence = s.take(t, key).Fence
 		if err := s.store.Backend.Put(t.Context(), key, late); err != nil {
@@ -134,7 +134,7 @@ func TestAPlacedResultKeepsTheFieldsOfANewerProgram(t *testing.T) {
 		if e := s.entry(t, head.Run.Base); e.Place != 2 {
 			t.Errorf("the result stands at %d, want 2", e.Place)
 		}
-		if payload := string(s.record(t, store.LogName(head.Run.Base)).Payload); !strings.HasSuffix(payload, mood) {
+		if payload := string(s.record(t, store.LogName(head.Run.Base)).Payload); !strings.HasSuffix(payload, mood+end) {
 			t.Errorf("the result is %q", payload)
 		}
 	})

@@ -14,6 +14,9 @@ import "github.com/reveille-run/reveille/core"
 // text without white space between its parts; word is the varint of the word's place in its
 // list, from 1, or any other word as text. Lists never change: a later word is text.
 //
+// Each entry has the field end, after all others: one that is cut off between two fields must
+// not be taken for an entry without the fields that are missing.
+//
 //	Entry
 //	 1 schema     int, first, so that each entry starts with the byte 0x08
 //	 2 run        id             18 place      int
@@ -33,6 +36,7 @@ import "github.com/reveille-run/reveille/core"
 //	15 sum        four bytes     32 sent       JSON, Sent
 //	16 queued     int            33 prompt     text, if it is not 32 digits
 //	17 round      int          1000 extra      text: see Records.Extra
+//	                           2047 end        int, 1
 //
 //	Message
 //	 1 id         id, with whose  9 usage      Usage
@@ -114,6 +118,7 @@ const (
 	entrySent
 	entryPromptText
 	entryExtra = 1000
+	entryEnd   = 2047 // the last one that has a tag of two bytes
 )
 
 // The numbers of the fields of a message.
@@ -182,7 +187,7 @@ func (l *level) part(number int) *level {
 
 // has reports whether a field is this program's.
 func (l *level) has(number int) bool {
-	return number <= l.known || l == &levelEntry && number == entryExtra
+	return number <= l.known || l == &levelEntry && (number == entryExtra || number == entryEnd)
 }
 
 // The words that are stored as their place in the list, from 1. A list never changes.

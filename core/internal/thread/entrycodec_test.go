@@ -224,6 +224,32 @@ func TestADamagedEntrySaysWhatIsWrong(t *testing.T) {
 	}
 }
 
+// However much is cut off the end of an entry, it is damaged, and not an entry without the
+// fields that are missing. Nothing may follow its end.
+func TestAnEntryThatIsCutOffIsDamaged(t *testing.T) {
+	var full thread.Entry
+	(&filler{}).fill(reflect.ValueOf(&full).Elem())
+	for name, e := range map[string]thread.Entry{"nothing": {}, "a usual turn": usualTurn(), "all fields": full} {
+		b := encodeEntry(t, e)
+		for n := 2; n < len(b); n++ { // with a whole schema
+			if _, err := (thread.Records{}).DecodeEntry(b[:n]); core.CodeOf(err) != core.CodeCorrupt {
+				t.Fatalf("%s: the first %d of %d bytes are read with %v, want corrupt", name, n, len(b), err)
+			}
+		}
+	}
+	for text, want := range map[string]string{
+		"\x08\x01\x18\x02":                     "it is cut off: field 2047 is missing",
+		"\x08\x01\xf8\x7f\x02":                 "field 2047 is 2, want 1",
+		"\x08\x01\xf8\x7f\x01\xf8\x7f\x01":     "3 bytes follow field 2047",
+		"\x08\x01\xf8\x7f\x01\x80\x80\x01\x01": "4 bytes follow field 2047", // field 2048
+	} {
+		_, err := thread.Records{}.DecodeEntry([]byte(text))
+		if core.CodeOf(err) != core.CodeCorrupt || err.Error() != "decode log entry: entry: "+want {
+			t.Errorf("%q: error %v, want %s", text, err, want)
+		}
+	}
+}
+
 // Parts of an entry keep what a newer program has in them, when they are in the same place.
 func TestPartsKeepFieldsOfANewerProgram(t *testing.T) {
 	const stored = "1:1 2:" + oneID + " 5:{2:`m` 4:{1:1 2:`a` 9:1} 4:{1:1 2:`b` 9:2 9:3} 6:{1:`c` 8:{}} 9:{1:7 6:1} 17:x00} 6:{1:{1:7 6:1} 3:1 11:i9} 7:{1:3 11:`z`} 11:{1:1 2:`/run/k` 3:`1` 4:1} 21:{2:2 3:1} 34:1 999:i1 1001:`t`"
@@ -270,8 +296,8 @@ func usualTurn() thread.Entry {
 
 // The same in JSON had 633 bytes.
 func TestATurnIsStoredInFewBytes(t *testing.T) {
-	if got := len(encodeEntry(t, usualTurn())); got != 174 {
-		t.Errorf("it has %d bytes, want 174", got)
+	if got := len(encodeEntry(t, usualTurn())); got != 177 {
+		t.Errorf("it has %d bytes, want 177", got)
 	}
 }
 

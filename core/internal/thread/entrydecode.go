@@ -81,9 +81,14 @@ func (d *entryDecoder) name(b []byte) string {
 }
 
 func (d *entryDecoder) entry(b []byte, e *Entry) {
-	for f := (fieldReader{d: d, level: &levelEntry, b: b}); f.next(); {
+	f, whole := fieldReader{d: d, level: &levelEntry, b: b}, false
+	for f.next() {
 		switch f.number {
 		case entrySchema, entryExtra: // which [Records.schema] has read
+		case entryEnd:
+			if whole = f.flag(); len(f.b) > 0 {
+				f.fail("%d bytes follow field %d", len(f.b), entryEnd)
+			}
 		case entryRun:
 			e.Run = f.id()
 		case entryStep:
@@ -126,6 +131,9 @@ func (d *entryDecoder) entry(b []byte, e *Entry) {
 		default:
 			decodeRare(&f, e)
 		}
+	}
+	if !whole {
+		f.fail("it is cut off: field %d is missing", entryEnd)
 	}
 }
 

@@ -25,6 +25,7 @@ func (r Records) encodeEntry(e *Entry) ([]byte, error) {
 	if schema > SchemaRead {
 		w.text(entryExtra, r.Extra)
 	}
+	w.flag(entryEnd, true)
 	b, err := append(make([]byte, 0, len(w.b)), w.b...), w.err
 	if cap(w.b) <= mostKept {
 		entryWriters.Put(w)

@@ -14,7 +14,7 @@ import (
 
 // Entries are spelled as their fields, with spaces between them: 3:7 is a varint, 15:i7 four
 // bytes, 10:`a` text, 2:x0a other bytes, and 5:{...} a level. The parser of Protocol Buffers
-// reads and writes them, and not the one that is tested.
+// reads and writes them, and not the one that is tested. Their last field, end, is not spelled.
 
 // levels are the fields that are levels, by their path.
 var levels = []string{
@@ -27,8 +27,12 @@ func spelled(b []byte) string {
 		return string(b)
 	}
 	text, err := spell(b, "")
+	text, whole := strings.CutSuffix(text, " 2047:1")
 	if err != nil {
 		return fmt.Sprintf("%x: %v", b, err)
+	}
+	if !whole {
+		text += " without an end"
 	}
 	return text
 }
@@ -88,7 +92,7 @@ func written(t testing.TB, text string) []byte {
 	if !strings.HasPrefix(text, "1:") {
 		return []byte(text)
 	}
-	b, rest := writtenFields(t, text)
+	b, rest := writtenFields(t, text+" 2047:1")
 	if rest != "" {
 		t.Fatalf("%q is left of %q", rest, text)
 	}
