@@ -407,6 +407,7 @@ func TestCost(t *testing.T) {
 	k.background(t, &f)
 	k.streamed(t, &f)
 	k.followed(t, &f)
+	k.coldReads(t, &f)
 	table, err := prices.Default()
 	if err != nil {
 		t.Fatal(err)
@@ -432,6 +433,7 @@ func TestCost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	checkColdReads(t, want.Reads, f.Reads)
 	if diff := cmp.Diff(want.Units(), f.Units()); diff != "" {
 		t.Errorf("the units are other ones than in infra/cost.json; if they are right, make cost WRITE=1 (-recorded +measured):\n%s", diff)
 	}

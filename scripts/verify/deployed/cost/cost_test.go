@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"math"
@@ -192,6 +193,18 @@ func TestFiguresThatAreRefused(t *testing.T) {
 				t.Errorf("%v, want %q in it", err, tt.want)
 			}
 		})
+	}
+}
+
+func TestColdReadsAreNeeded(t *testing.T) {
+	f := recorded(t).Figures
+	f.Reads = nil
+	text, err := json.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Parse(text); err == nil || err.Error() != "figures: cold_reads are missing" {
+		t.Errorf("%v, want that cold_reads are missing", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -21,6 +22,8 @@ type Figures struct {
 	Look float64 `json:"look_read_units_per_second"`
 	// Cold is the first step of a run in a new process.
 	Cold Cold `json:"cold"`
+	// Reads are what that step reads, by the size of the conversation.
+	Reads []Reading `json:"cold_reads"`
 }
 
 // The names of the measured pieces of work.
@@ -51,6 +54,14 @@ type Cold struct {
 	MemoryMB int     `json:"peak_memory_mb"` // of a process that has taken all the steps
 }
 
+// Reading is what the first step of a run reads in a new process, for one size of conversation,
+// all of which the model is shown.
+type Reading struct {
+	Tokens   int     `json:"tokens"`
+	Messages int     `json:"messages"`
+	Units    float64 `json:"read_units"`
+}
+
 // Runs is the number of measurements of each piece of work.
 const Runs = 9
 
@@ -71,12 +82,16 @@ func Parse(text []byte) (Figures, error) {
 			return Figures{}, fmt.Errorf("figures: work %q is missing", name)
 		}
 	}
+	if len(f.Reads) == 0 {
+		return Figures{}, errors.New("figures: cold_reads are missing")
+	}
 	return f, nil
 }
 
-// Units are the figures without the times, which differ from machine to machine.
+// Units are the figures without the times, which differ from machine to machine, and without
+// cold reads, which differ by a unit.
 func (f Figures) Units() Figures {
-	f.Day, f.Cold = "", Cold{}
+	f.Day, f.Cold, f.Reads = "", Cold{}, nil
 	work := map[string]Work{}
 	for name, w := range f.Work {
 		w.Handler, w.CPU = 0, 0

@@ -15,6 +15,7 @@ func (a Account) Markdown() string {
 	b.WriteString("# Cost of a deployment\n\nThese figures were measured on one machine with stand-ins for AWS, not on AWS. `make cost` measures again and prints the result. `make cost WRITE=1` writes this document from `infra/cost.json`, which it measures, and from `adapters/aws/env/prices/prices.json`. `make test-aws` fails if the units have changed.\n\n")
 	a.prices(&b)
 	a.measured(&b)
+	a.coldReads(&b)
 	a.money(&b)
 	a.idle(&b)
 	a.watching(&b)
@@ -62,6 +63,13 @@ func (a Account) measured(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "\nA new process takes %s ms to start, and Lambda bills this time. Its first step takes %s ms (%s ms of processor time) instead of %s ms. A process that has taken all these steps has used %d MB of memory at most.\n\nWhile a model generates, the process reads %s units a second to see whether a client follows the run from another process. While a client follows, the process also writes %s units a second. The clients that follow a run write one unit for each %s s, however many they are. A stream whose run waits reads %s units a second. A stream that follows a model in another process reads %s more.\n",
 		number(a.Cold.Init), number(a.Cold.Handler), number(a.Cold.CPU), number(a.Work[Calls].Handler), a.Cold.MemoryMB, number(a.Mark), number(a.Live), number(MarkSeconds), number(a.Look), number(ChunkReads))
+}
+
+func (a Account) coldReads(b *strings.Builder) {
+	b.WriteString("\n### Cold reads\n\nA new process reads the conversation as far as the model is shown it. These are the read units of its first step, with two tool calls. A message has about 500 tokens of prose, and the model is shown all of them. Each was measured once.\n\n| Tokens | Messages | Read units | USD for 1,000 |\n|---|---|---|---|\n")
+	for _, r := range a.Reads {
+		fmt.Fprintf(b, "| %s | %d | %s | %s |\n", count(float64(r.Tokens)), r.Messages, number(r.Units), usd(r.Units*a.Prices.Million.ReadUnits/1e3))
+	}
 }
 
 func (a Account) money(b *strings.Builder) {

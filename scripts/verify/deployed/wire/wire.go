@@ -17,11 +17,13 @@ func Bind(e *env.Env, s settings.Settings) (wiring.Bound, error) {
 	return wiring.Bound{Models: map[string]agent.ModelBinding{demo.Model: bound}}, err
 }
 
-// Parts returns the demo agent, which waits for an overloaded provider less than it does in a
-// deployment: 200 ms before the second call, so that a test of an outage takes seconds.
+// Parts returns the demo agent, with two differences. It waits for an overloaded provider less
+// than in a deployment: 200 ms before the second call, so that a test of an outage takes seconds.
+// And its window has 400,000 tokens, so that a conversation of 200,000 is shown whole.
 func Parts(models map[string]agent.ModelBinding) (agent.Parts, error) {
 	parts, err := demo.Parts(models)
 	if err == nil {
+		parts.Specs[0].Context = &agent.ContextWindowPolicy{MaxContextTokens: 400_000}
 		parts.Specs[0].Retry.OverloadedBackoffBaseMS = new(200)
 	}
 	return parts, err

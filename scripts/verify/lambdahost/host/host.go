@@ -138,6 +138,18 @@ func (h *Host) Starts() []Start {
 	return append([]Start(nil), h.starts...)
 }
 
+// Recycle ends the idle sandboxes of a function, as Lambda does after some time, so that its
+// next invocation starts a new one. Busy sandboxes are not affected. Recycle returns when the
+// processes are gone. The only error is [ErrUnknownFunction].
+func (h *Host) Recycle(function string) error {
+	p := h.pools[function]
+	if p == nil {
+		return fmt.Errorf("recycle %q: %w", function, ErrUnknownFunction)
+	}
+	p.recycle()
+	return nil
+}
+
 // Close kills every sandbox and waits until all have exited.
 func (h *Host) Close() error {
 	h.mu.Lock()

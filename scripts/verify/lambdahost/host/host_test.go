@@ -115,6 +115,27 @@ func TestInvocationsShareASandbox(t *testing.T) {
 	}
 }
 
+func TestARecycledSandboxIsNotUsedAgain(t *testing.T) {
+	h := newHost(t, function("event"))
+	if err := h.Recycle("event"); err != nil { // there is none yet
+		t.Fatal(err)
+	}
+	first, err := invoke(t, h, "event", `{"do":"pid"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Recycle("event"); err != nil {
+		t.Fatal(err)
+	}
+	second, err := invoke(t, h, "event", `{"do":"pid"}`)
+	if err != nil || first == second || len(h.Starts()) != 2 {
+		t.Errorf("responses %s and %s of %d sandboxes, %v; want two sandboxes", first, second, len(h.Starts()), err)
+	}
+	if err := h.Recycle("other"); !errors.Is(err, ErrUnknownFunction) {
+		t.Errorf("error %v, want ErrUnknownFunction", err)
+	}
+}
+
 func TestFailuresOfAFunction(t *testing.T) {
 	t.Parallel() // it waits for a timeout
 	slow := function("event")

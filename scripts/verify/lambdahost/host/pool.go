@@ -101,6 +101,18 @@ func (p *pool) remove(s *sandbox) {
 	}
 }
 
+// recycle ends the idle sandboxes and returns when they are gone.
+func (p *pool) recycle() {
+	p.mu.Lock()
+	idle := p.idle
+	p.idle = nil
+	p.mu.Unlock()
+	for _, s := range idle {
+		s.kill(&FunctionError{Type: "Sandbox.Recycled", Message: "the sandbox was idle"})
+		<-s.exited
+	}
+}
+
 func (p *pool) killAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
