@@ -99,6 +99,13 @@ func (i item) encode(key []byte) []byte {
 
 // decodeItem reads what encode wrote; the payload is a copy and never nil.
 func decodeItem(key, value []byte) (item, error) {
+	i, err := openItem(key, value)
+	i.payload = append([]byte{}, i.payload...)
+	return i, err
+}
+
+// openItem is decodeItem with a payload that is a part of value.
+func openItem(key, value []byte) (item, error) {
 	rest, err := unseal(value, itemFormat, key)
 	if err != nil {
 		return item{}, err
@@ -119,8 +126,33 @@ func decodeItem(key, value []byte) (item, error) {
 	if bad {
 		return item{}, core.Errorf(core.CodeCorrupt, "value of %d bytes is truncated", len(value))
 	}
-	i.payload = append([]byte{}, rest...)
+	i.payload = rest
 	return i, nil
+}
+
+// payloads copies payloads into memory that they share: a log has many small ones, which are
+// read together and dropped together.
+type payloads struct{ free []byte }
+
+// mostShared is the most memory that payloads share, in bytes.
+const mostShared = 16 << 10
+
+// copied returns a copy. If there is no room for it, room is made for as many bytes as were
+// read so far.
+func (p *payloads) copied(payload []byte, read int) []byte {
+	if p.free == nil || len(payload) > len(p.free) {
+		size := min(read, mostShared)
+		if size < 2*len(payload) { // it is large, or the first
+			own := make([]byte, len(payload))
+			copy(own, payload)
+			return own
+		}
+		p.free = make([]byte, size)
+	}
+	n := copy(p.free, payload)
+	own := p.free[:n:n]
+	p.free = p.free[n:]
+	return own
 }
 
 // expired reports whether the item counts as absent.

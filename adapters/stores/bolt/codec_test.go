@@ -89,3 +89,35 @@ func FuzzDecodeItem(f *testing.F) {
 		}
 	})
 }
+
+// Payloads that were read together share memory, up to 16 KiB and as much as was read; none
+// reaches another, and an empty one exists.
+func TestPayloadsShareMemory(t *testing.T) {
+	var shared payloads
+	var all [][]byte
+	read := 0
+	for n := range 400 {
+		payload := bytes.Repeat([]byte{byte(n)}, n%100)
+		read += len(payload)
+		all = append(all, shared.copied(payload, read))
+		payload = append(payload, 0)
+		clear(payload) // the file's memory is another afterwards
+		if len(shared.free) > 16<<10 {
+			t.Fatalf("%d bytes are free", len(shared.free))
+		}
+	}
+	for n, payload := range all {
+		if payload == nil || len(payload) != cap(payload) || !bytes.Equal(payload, bytes.Repeat([]byte{byte(n)}, n%100)) {
+			t.Errorf("payload %d is %v", n, payload)
+		}
+	}
+	if got := testing.AllocsPerRun(10, func() {
+		shared, read := payloads{}, 0
+		for range 400 {
+			read += 50
+			shared.copied(all[50], read)
+		}
+	}); got > 14 {
+		t.Errorf("400 payloads of 50 bytes take %g objects, want at most 14", got)
+	}
+}

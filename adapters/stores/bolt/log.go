@@ -94,7 +94,7 @@ func (s *Store) scan(ctx context.Context, key core.ThreadKey, part span) (record
 	thread, prefix, now := recordKey(key, ""), recordKey(key, part.prefix), s.now().Unix()
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		records, more = nil, false
-		size := 0
+		size, shared := 0, payloads{}
 		at, value, step := part.begin(tx.Bucket(threadsBucket).Cursor(), key)
 		for ; bytes.HasPrefix(at, prefix); at, value = step() {
 			name := nameOf(thread, at)
@@ -105,13 +105,14 @@ func (s *Store) scan(ctx context.Context, key core.ThreadKey, part span) (record
 				more = len(records) > 0
 				return nil
 			}
-			stored, err := decodeItem(at, value)
+			stored, err := openItem(at, value)
 			if err != nil {
 				return fmt.Errorf("record %s: %w", name, err)
 			}
 			if !stored.expired(now) {
-				records = append(records, stored.record(name))
 				size += len(stored.payload)
+				stored.payload = shared.copied(stored.payload, size)
+				records = append(records, stored.record(name))
 			}
 		}
 		return nil
