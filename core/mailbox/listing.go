@@ -61,11 +61,12 @@ func (u *submission) listingsOf(next thread.Head, in *thread.Queued, asked strin
 	}
 	run, err := inputListing(u.s.records, next, in, asked)
 	// The first version of a head is the write that makes the thread.
+	listed := append(make([]store.Record, 0, 3), run) // the input comes before them
 	if err != nil || next.Version > 1 {
-		return []store.Record{run}, err
+		return listed, err
 	}
 	made, err := threadListing(u.s.records, next, in.AgentID, asked, in.Parent)
-	return []store.Record{run, made}, err
+	return append(listed, made), err
 }
 
 // listing reads the listing of a run; the zero Listing if it has none that can be read.

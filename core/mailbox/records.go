@@ -95,7 +95,8 @@ func inputRecord(records thread.Records, in *thread.Queued, revision uint32) (st
 	in.Messages = make([]core.Message, 0, len(messages))
 	for i, m := range messages {
 		if m.ID == "" {
-			m.ID = in.Dispatch.String() + "." + strconv.Itoa(i)
+			var room [64]byte
+			m.ID = string(strconv.AppendInt(append(in.Dispatch.AppendTo(room[:0]), '.'), int64(i), 10))
 		}
 		m.CreatedAt = in.CreatedAt
 		in.Messages = append(in.Messages, m)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/point"
@@ -265,7 +266,7 @@ func (u *submission) write(ctx context.Context, head thread.Head, in thread.Queu
 	}
 	next, result, err := u.enqueue(ctx, head, func(next thread.Head) ([]store.Record, error) {
 		records, err := listings(next)
-		return append([]store.Record{input}, records...), err
+		return slices.Insert(records, 0, input), err
 	})
 	if result.Claimed && u.placing.stored != nil && in.Plain() {
 		*u.placing.stored = in

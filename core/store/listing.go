@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/wire"
 )
 
 // Place is the place of a record in a list: newest first, and at the same time in reverse
@@ -47,6 +48,9 @@ func (r Record) Place(thread string) (list string, place Place, err error) {
 // as programs write it, and every put needs it.
 func (r Record) admitPlace() error {
 	if name, at, ok := scanListing(r.Payload); ok {
+		if at >= 0 && usualList(name) {
+			return nil
+		}
 		return r.checkPlace(string(name), at)
 	}
 	_, _, err := r.Place("")
@@ -103,10 +107,28 @@ func checkList(list string) error {
 	if !ok {
 		return core.Errorf(core.CodeInvalid, "list %q has no colon, allowed are names such as threads:ann", core.Excerpt(list))
 	}
-	if of == "" {
-		return core.CheckName("kind of list", kind)
+	err := core.CheckName("kind of list", kind)
+	if of != "" && core.CheckName("owner", of) != nil { // only an error names the list
+		err = errors.Join(err, core.CheckName("owner of list "+kind, of))
 	}
-	return errors.Join(core.CheckName("kind of list", kind), core.CheckName("owner of list "+kind, of))
+	return err
+}
+
+// usualList reports whether a list's name is valid and has no more than letters, digits, - and _
+// around its colon, as nearly all have.
+func usualList(list []byte) bool {
+	kind, of, ok := bytes.Cut(list, []byte(":"))
+	if !ok || len(kind) == 0 || len(kind) > wire.MaxName || len(of) > wire.MaxName {
+		return false
+	}
+	for _, part := range [...][]byte{kind, of} {
+		for _, c := range part {
+			if letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'; !letter && c != '_' && c != '-' {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // CheckListed validates the arguments of [Backend.Listed].

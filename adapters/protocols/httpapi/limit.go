@@ -52,7 +52,9 @@ func (a *api) limit(r *http.Request) (done func(), err error) {
 		in.done()
 		return func() {}, err
 	}
-	r.Body = &whole{Reader: bytes.NewReader(text), text: text, skipped: skipped, left: r.Context().Err}
+	body := &whole{text: text, skipped: skipped, left: r.Context().Err}
+	body.rest.Reset(text)
+	r.Body = body
 	if len(text) == 0 {
 		return in.done, nil
 	}
@@ -105,7 +107,7 @@ func repeating(mounts map[string]http.Handler) (mux *http.ServeMux) {
 
 // whole is a body that was read within the limits.
 type whole struct {
-	*bytes.Reader
+	rest    bytes.Reader // of text
 	text    []byte
 	skipped int          // messages that were before the others
 	left    func() error // not nil: its client is gone
@@ -126,7 +128,10 @@ func (b *whole) Take() ([]byte, error) {
 }
 
 // drop forgets the body.
-func (b *whole) drop() { b.text, b.Reader = nil, bytes.NewReader(nil) }
+func (b *whole) drop() {
+	b.text = nil
+	b.rest.Reset(nil)
+}
 
 // Read implements io.Reader. As soon as the client is gone, it returns no more data to
 // the decoder of a mounted handler.
@@ -134,7 +139,7 @@ func (b *whole) Read(p []byte) (int, error) {
 	if err := b.left(); err != nil {
 		return 0, err
 	}
-	return b.Reader.Read(p)
+	return b.rest.Read(p)
 }
 
 // Close implements io.Closer.

@@ -27,7 +27,7 @@ func (r *round) find(ctx context.Context) (found []int, err error) {
 	last := base + uint64(len(r.calls)) - 1
 	// Read in one go, from the log itself: only a holder sees the records after the
 	// head's sequence.
-	for record, err := range r.holder.store.Log(ctx, r.holder.Key, base, last) {
+	for record, err := range r.holder.s.store.Log(ctx, r.holder.Key, base, last) {
 		if err != nil {
 			return nil, fmt.Errorf("read stored results: %w", err)
 		}

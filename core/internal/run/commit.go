@@ -91,7 +91,7 @@ func (h *holder) write(ctx context.Context, w write) (*plan, thread.Result, erro
 		return last.records, last.err
 	}
 	for try := 0; ; try++ {
-		head, result, err := h.committer.Commit(within, h.Key, h.head, w.change(h.fence()), build)
+		head, result, err := h.s.committer.Commit(within, h.Key, h.head, w.change(h.fence()), build)
 		// The committer has tried the same bytes until it knew: other bytes of this
 		// claim are there permanently, and only a higher fence replaces them.
 		if errors.Is(err, store.ErrConflict) && try < maxRefences {
@@ -156,9 +156,9 @@ func (h *holder) raiseFence(ctx context.Context, head thread.Head) error {
 	defer h.shared.hold.refencing.Store(false)
 	change := thread.Refence{Fence: h.fence()}
 	if head.Claim.Lease < h.env.Millis() {
-		change.Lease = h.lease.Milliseconds()
+		change.Lease = h.s.lease.Milliseconds()
 	}
-	head, _, err := h.committer.Commit(ctx, h.Key, head, change, nil)
+	head, _, err := h.s.committer.Commit(ctx, h.Key, head, change, nil)
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (h *holder) put(ctx context.Context, records ...store.Record) error {
 // putOne puts a record until the store takes it, refuses it permanently, or has
 // failed often enough. The step's goroutine waits for that: pauses add up to 3 s.
 func (h *holder) putOne(ctx context.Context, record store.Record) error {
-	err := h.persist(ctx, func() error { return h.store.Put(ctx, h.Key, record) })
+	err := h.persist(ctx, func() error { return h.s.store.Put(ctx, h.Key, record) })
 	if err != nil {
 		return fmt.Errorf("put %s: %w", record.Name, err)
 	}

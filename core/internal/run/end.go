@@ -140,7 +140,7 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 	}
 	m.releaseSlot(ctx)
 	m.announceEnd()
-	m.holder.report(ctx, m.base.record.Run)
+	m.holder.report(ctx, &m.base.record.Run)
 	return Stepped{Outcome: result.Outcome, Head: m.holder.head}, nil
 }
 
@@ -180,7 +180,7 @@ func (m *machine) closeRun(ctx context.Context) (Stepped, error) {
 	if err := m.tools.known().storeResults(ctx); err != nil {
 		return Stepped{}, err
 	}
-	head, err := m.holder.committer.Head(ctx, m.holder.Key)
+	head, err := m.holder.s.committer.Head(ctx, m.holder.Key)
 	if err != nil {
 		return Stepped{}, err
 	}
@@ -347,7 +347,7 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, skipped 
 	}
 	m.releaseSlot(ctx)
 	m.announceEnd()
-	m.holder.report(ctx, m.base.record.Run)
+	m.holder.report(ctx, &m.base.record.Run)
 	return Stepped{Outcome: result.Outcome, Head: m.holder.head}, nil
 }
 

@@ -47,7 +47,7 @@ func TestWhichFailedActionsAreLogged(t *testing.T) {
 			}})
 			events := history.NewEmitter(core.ID{1}, 1, nil)
 			events.Enter(3)
-			warnOfFailedActions(t.Context(), &logger{slog.New(handler), core.ThreadKey{Tenant: "t", Thread: "u"}, core.ID{1}, &events}, []thread.Entry{{}, {Patch: tt.patch}})
+			warnOfFailedActions(t.Context(), &logger{slog.New(handler), &core.ThreadKey{Tenant: "t", Thread: "u"}, &core.ID{1}, &events}, []thread.Entry{{}, {Patch: tt.patch}})
 			var lines []string
 			for line := range strings.Lines(log.String()) {
 				lines = append(lines, strings.TrimSpace(line))

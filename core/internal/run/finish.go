@@ -34,7 +34,7 @@ func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 		at = m.holder.endedAt()
 	}
 	w.log, w.run = newLogPart(&m.holder, &m.draft), newRunPart(&m.holder, &m.base, &m.draft, end.termination, m.form, at)
-	w.lease, w.followed = m.holder.lease.Milliseconds(), m.holder.shared.chunks.Followed()
+	w.lease, w.followed = m.holder.s.lease.Milliseconds(), m.holder.shared.chunks.Followed()
 	p, result, err := m.save(ctx, w)
 	// The outcome of the step is stored whole or not at all: if it is not its
 	// record of the run that is too large, the run fails instead.
@@ -73,7 +73,7 @@ func (m *machine) stepped(ctx context.Context, result thread.Result) (Stepped, e
 	m.holder.stepOver(m.base.record.AgentID)
 	if result.Outcome == thread.Done {
 		m.holder.events.Finish(&m.base.record.Run)
-		m.holder.report(ctx, m.base.record.Run)
+		m.holder.report(ctx, &m.base.record.Run)
 	}
 	m.committed(ctx)
 	if result.Outcome == thread.Close {

@@ -20,11 +20,8 @@ import (
 // belongs to the step's goroutine, but for shared.
 type holder struct {
 	s         *Stepper // whose options hold for all steps
-	store     Store
-	committer Committer
 	env       *env.Env
 	records   thread.Records // encodes what the step stores
-	lease     time.Duration  // for which a claim is taken and renewed
 	Key       core.ThreadKey
 	id        core.ID         // of the run
 	head      thread.Head     // as this step knows it; the watch may have written newer versions
@@ -36,14 +33,15 @@ type holder struct {
 	last      time.Time       // until when there is time to hand back the work; zero: no end
 	events    history.Emitter // to the listener of this step
 	log       logger
-	shared    shared        // with the watch, the tools, and code that writes or listens in this process
-	moved     bool          // the step made a commit: it is progress, with any later outcome of the step
-	lacks     bool          // this build lacks a part that the agent names, and continues without
-	stepBegan int64         // when the claim began the step, unix milliseconds: its hooks up to the turn are shown that
-	dueFor    int64         // how long the run was due before the claim took it, milliseconds; 0: the claim had it before the step
-	taken     time.Time     // when this process took up the step; zero: no observer
-	told      StepReport    // what the observer receives when the step is over, as far as it has happened
-	lateFor   time.Duration // how late the claim was: see thread.Head.Late
+	shared    shared         // with the watch, the tools, and code that writes or listens in this process
+	moved     bool           // the step made a commit: it is progress, with any later outcome of the step
+	lacks     bool           // this build lacks a part that the agent names, and continues without
+	stepBegan int64          // when the claim began the step, unix milliseconds: its hooks up to the turn are shown that
+	dueFor    int64          // how long the run was due before the claim took it, milliseconds; 0: the claim had it before the step
+	taken     time.Time      // when this process took up the step; zero: no observer
+	failures  []ModelFailure // of the step, for its report to the observer
+	outcome   *core.Run      // the run, if it is done or has started to wait by a write of the step
+	lateFor   time.Duration  // how late the claim was: see thread.Head.Late
 
 	profiles state.Profiles // of the run's tenant; nil: the host has none
 
@@ -146,7 +144,7 @@ var (
 
 // Head implements accounting.Holder: it reads the head of the thread.
 func (c claim) Head(ctx context.Context) (thread.Head, error) {
-	return c.holder.committer.Head(ctx, c.holder.Key)
+	return c.holder.s.committer.Head(ctx, c.holder.Key)
 }
 
 // Fence implements accounting.Holder.
@@ -166,7 +164,7 @@ func (c claim) Followed(ctx context.Context) bool {
 	if h.shared.chunks.Followed() != 0 {
 		return true
 	}
-	mark, err := live.FindMark(ctx, h.store, h.records, h.Key)
+	mark, err := live.FindMark(ctx, h.s.store, h.records, h.Key)
 	return err == nil && mark.Run == h.id && mark.Valid(h.env.Millis())
 }
 
@@ -175,7 +173,7 @@ func (c claim) SaidAt() int64 { return c.holder.saidAt(c.holder.events.Step()) }
 
 // Failed implements inference.Claim.
 func (c claim) Failed(provider, model, kind string) {
-	c.holder.told.Failures = append(c.holder.told.Failures, ModelFailure{Provider: provider, Model: model, Kind: kind})
+	c.holder.failures = append(c.holder.failures, ModelFailure{Provider: provider, Model: model, Kind: kind})
 }
 
 // Warn implements inference.Claim.

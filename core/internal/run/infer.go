@@ -23,7 +23,7 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 	h, b := &m.holder, &m.base
 	h.account.StartTurn(h.head.Seq) // the turn counts as logged once the log is longer than that
 	from := inference.Start{
-		ID: id, Model: m.prompt.model, Failed: h.head.Run.ModelFailed, Lost: h.head.Run.ModelLost, LastWords: len(m.draft.consumed) == 0,
+		ID: id, Thread: h.Key, Model: m.prompt.model, Failed: h.head.Run.ModelFailed, Lost: h.head.Run.ModelLost, LastWords: len(m.draft.consumed) == 0,
 		Since: h.head.FailingSince(), PatientUntil: m.timeOver(),
 	}
 	from.Member, from.Fixed = h.s.choices.Member(h.id, number)
@@ -36,7 +36,7 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 	}
 	// Kept before anything can fail: a nack stores how often the model has.
 	m.unsaid = inference.New(inference.Step{
-		Key: h.Key, Run: h.id, Number: number, Agent: b.agent, Began: h.stepBegan, Until: until,
+		Run: h.id, Number: number, Agent: b.agent, Began: h.stepBegan, Until: until,
 		Circuits: &h.s.circuits, Events: &h.events, Account: &h.account, Prompt: &m.prompt, Claim: claim{h},
 	}, from)
 	turn, err := m.unsaid.Infer(ctx)

@@ -130,7 +130,7 @@ func TestPausesBetweenPuts(t *testing.T) {
 		e.Random = func(b []byte) { binary.BigEndian.PutUint64(b, uint64(3200*time.Millisecond-1)) }
 		var after []time.Duration
 		began := time.Now()
-		p := &holder{env: e, store: refusing{asked: func() { after = append(after, time.Since(began).Round(time.Millisecond)) }}}
+		p := &holder{env: e, s: &Stepper{store: refusing{asked: func() { after = append(after, time.Since(began).Round(time.Millisecond)) }}}}
 		if err := p.put(t.Context(), store.Record{Name: "M#1"}); err == nil {
 			t.Error("the put succeeded")
 		}

@@ -98,7 +98,7 @@ func (b *base) recall(ctx context.Context, h *holder) error {
 	// FirstSeq and StartedAt are made with the first commit, so that before it
 	// every claim makes the record again.
 	if h.head.Run.Cursor != thread.CursorStart || h.head.Run.Status == thread.Closing {
-		stored, ok, err := h.store.Get(ctx, h.Key, recordname.Run(h.id))
+		stored, ok, err := h.s.store.Get(ctx, h.Key, recordname.Run(h.id))
 		if err != nil {
 			return fmt.Errorf("read run record: %w", err)
 		}

@@ -12,14 +12,14 @@ import (
 // and number. Payloads are never among them.
 type logger struct {
 	out    *slog.Logger
-	key    core.ThreadKey
-	run    core.ID
+	key    *core.ThreadKey
+	run    *core.ID
 	events *history.Emitter // which knows the number of the step
 }
 
 // attrs returns the attributes that identify the step.
 func (l *logger) attrs() []any {
-	return []any{"tenant", l.key.Tenant, "thread", l.key.Thread, "run", l.run, "step", l.events.Step()}
+	return []any{"tenant", l.key.Tenant, "thread", l.key.Thread, "run", *l.run, "step", l.events.Step()}
 }
 
 // warn logs what the run survives.

@@ -35,7 +35,7 @@ type machine struct {
 func (s *Stepper) newMachine(w Work, sink history.Sink) *machine {
 	fence := w.Head.Claim.Fence
 	m := &machine{holder: holder{
-		s: s, env: s.env, store: s.store, committer: s.committer, records: s.records, lease: s.lease,
+		s: s, env: s.env, records: s.records,
 		Key: w.Key, id: w.Head.Run.ID, head: w.Head,
 		found: w.Head.Run.Cursor, dueFor: w.Head.Claim.Queued, lateFor: time.Duration(w.Head.Late()) * time.Millisecond, given: w.Input, keep: w.Keep, whole: w.Whole, proved: w.Proved,
 		events: history.NewEmitter(w.Head.Run.ID, fence, sink),
@@ -43,7 +43,7 @@ func (s *Stepper) newMachine(w Work, sink history.Sink) *machine {
 	h := &m.holder
 	m.draft.run = h.id
 	m.forget()
-	h.log = logger{s.log, w.Key, w.Head.Run.ID, &h.events}
+	h.log = logger{s.log, &h.Key, &h.id, &h.events}
 	h.shared.hold.fence.Store(fence)
 	h.shared.told.from = w.Head.Version
 	infers := w.Head.Run.Cursor != thread.CursorTools && w.Head.Run.Status != thread.Closing
@@ -51,9 +51,7 @@ func (s *Stepper) newMachine(w Work, sink history.Sink) *machine {
 	if w.Followed > 0 {
 		h.shared.chunks.Follow(w.Followed)
 	}
-	if s.profiles != nil {
-		h.profiles = s.profiles(w.Key.Tenant)
-	}
+	h.profiles = s.profilesOf(w.Key.Tenant)
 	if w.Head.Run.Cursor == thread.CursorTools { // the turn's events were positioned under its own fence
 		h.events.SetFence(w.Head.Run.TurnFence)
 	}

@@ -30,7 +30,7 @@ func (h *holder) reads(known *checkpoint.Conversation) checkpoint.At {
 // readRecord reads a record that the head names. The head is written after what it
 // names: a record that is not there is damage, and not a race.
 func (h *holder) readRecord(ctx context.Context, what, name string, v any) error {
-	record, ok, err := h.store.Get(ctx, h.Key, name)
+	record, ok, err := h.s.store.Get(ctx, h.Key, name)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", what, err)
 	}
@@ -73,7 +73,7 @@ func (h *holder) queued(ctx context.Context, id core.ID, revision uint32) (threa
 		return *h.given, nil
 	}
 	name := recordname.Input(id, revision)
-	record, ok, err := h.store.Get(ctx, h.Key, name)
+	record, ok, err := h.s.store.Get(ctx, h.Key, name)
 	if err != nil {
 		return thread.Queued{}, fmt.Errorf("read queued input: %w", err)
 	}
@@ -87,7 +87,7 @@ func (h *holder) queued(ctx context.Context, id core.ID, revision uint32) (threa
 // its sequence, since the thread may not be readable as a whole; one that cannot be read any more has
 // calls without names, as many as the head knows.
 func (h *holder) openTurn(ctx context.Context) (core.Message, error) {
-	entries, err := threadlog.Read(ctx, h.store, h.records, h.Key, h.head.Run.Base-1, h.head.Run.Base-1)
+	entries, err := threadlog.Read(ctx, h.s.store, h.records, h.Key, h.head.Run.Base-1, h.head.Run.Base-1)
 	if err == nil && entries[0].Message != nil && len(entries[0].Message.ToolCalls) == len(h.head.Run.Calls) {
 		return *entries[0].Message, nil
 	}
@@ -107,7 +107,7 @@ func (h *holder) openTurn(ctx context.Context) (core.Message, error) {
 // one does, so that no two of them overlap, and input that is replaced again and
 // again is one range.
 func (h *holder) superseded(ctx context.Context, from uint64) (uint64, []thread.Range, error) {
-	ranges, err := threadlog.Superseded(ctx, h.store, h.records, h.Key, h.head.Supersedes, 0)
+	ranges, err := threadlog.Superseded(ctx, h.s.store, h.records, h.Key, h.head.Supersedes, 0)
 	if err != nil {
 		return from, nil, fmt.Errorf("read superseded ranges: %w", err)
 	}

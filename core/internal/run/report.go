@@ -11,11 +11,12 @@ import (
 
 // report records how a run ended, or that it starts to wait: in the observer, and
 // in the one line of the log that shows an operator what ran. It comes after the
-// write that makes it so, in the process that made it; a crash in between loses it.
-func (h *holder) report(ctx context.Context, r core.Run) {
+// write that makes it so, in the process that made it; a crash in between loses it. r is not
+// changed any more.
+func (h *holder) report(ctx context.Context, r *core.Run) {
 	if h.s.observer != nil {
-		h.s.observer.Ended(r)
-		h.told.Run, h.told.Ended = r, true
+		h.s.observer.Ended(*r)
+		h.outcome = r
 	}
 	if !h.log.out.Enabled(ctx, slog.LevelInfo) {
 		return
@@ -63,9 +64,10 @@ func (h *holder) reported(agent string) {
 	if h.s.observer == nil {
 		return
 	}
-	d := h.told
-	d.Key, d.Late = h.Key, h.lateFor
-	if !d.Ended {
+	d := StepReport{Key: h.Key, Late: h.lateFor, Failures: h.failures}
+	if d.Ended = h.outcome != nil; d.Ended {
+		d.Run = *h.outcome
+	} else {
 		d.Run = core.Run{ID: h.id, ThreadID: h.Key.Thread, AgentID: agent}
 	}
 	h.s.observer.Reported(d)

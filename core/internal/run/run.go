@@ -127,6 +127,7 @@ type Stepper struct {
 	summaries *compaction.Maker
 	under     under
 	profiles  func(tenant string) state.Profiles
+	newest    atomic.Pointer[tenantProfiles] // of the newest step
 	children  Children
 	choices   Choices
 	books     accounting.Books
@@ -185,6 +186,25 @@ func New(o Options) (*Stepper, error) {
 		Reader: s.reader, Circuits: &s.circuits, Books: &s.books, Log: s.log,
 	})
 	return s, nil
+}
+
+// tenantProfiles are the values outside of threads of a tenant.
+type tenantProfiles struct {
+	tenant   string
+	profiles state.Profiles
+}
+
+// profilesOf returns the values outside of threads for a tenant's runs; nil: there are none.
+func (s *Stepper) profilesOf(tenant string) state.Profiles {
+	if s.profiles == nil {
+		return nil
+	}
+	newest := s.newest.Load()
+	if newest == nil || newest.tenant != tenant {
+		newest = &tenantProfiles{tenant, s.profiles(tenant)}
+		s.newest.Store(newest)
+	}
+	return newest.profiles
 }
 
 // Summaries returns what makes the summaries of threads, which [Options.Compact] asks for.

@@ -33,7 +33,7 @@ func (m *machine) runEnd(ctx context.Context, t *core.Termination) (skipped bool
 	// A phase that failed half-way has changed nothing of the draft: its outcome is
 	// merged as a whole.
 	before := m.draft
-	within, cancel := m.holder.env.WithTimeout(ctx, m.holder.lease)
+	within, cancel := m.holder.env.WithTimeout(ctx, m.holder.s.lease)
 	defer cancel()
 	if err := m.phase(within, core.PhaseRunEnd, engine.Moment{Termination: t}); err != nil {
 		if ctx.Err() != nil {

@@ -71,9 +71,9 @@ func (p *logPart) seal(results []call) uint32 {
 }
 
 // addTo starts a plan with records of the sealed entries. Those before them are stored by
-// other means. It leaves room for later records: a run's, and what lists its thread.
+// other means. It leaves room for later records: a run's, what lists its thread, and what the run has used.
 func (p *logPart) addTo(to *plan) {
-	room := 2
+	room := 3
 	if p.prompts != nil {
 		room += len(*p.prompts)
 	}

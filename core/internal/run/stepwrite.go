@@ -12,15 +12,15 @@ type stepWrite struct {
 	log      logPart // the results of calls first
 	calls    []call  // of the round; nil: no round
 	run      runPart
+	done     []thread.CallStatus // of calls, all of them done
+	lease    int64               // milliseconds
+	followed int64               // see thread.CommitStep
+	adopted  uint16              // the highest schema of its results
 	recorded bool                // the run's record is stored; it is written again when the run ends, closes or waits
 	natural  bool                // unread input makes the run go on
 	listens  bool                // a plugin wants to know of the run's end
-	done     []thread.CallStatus // of calls, all of them done
-	adopted  uint16              // the highest schema of its results
 	lacks    bool
-	keep     bool  // the claim continues after the write
-	lease    int64 // milliseconds
-	followed int64 // see thread.CommitStep
+	keep     bool // the claim continues after the write
 }
 
 // change implements write.

@@ -114,7 +114,7 @@ func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
 	p, result, err := m.save(ctx, &waitWrite{
 		round: t.tickets.callPart(nil), open: t.merger.values(), seq: m.holder.head.Seq,
 		run:   newRunPart(&m.holder, &m.base, &m.draft, nil, thread.FormWhole, m.holder.env.Millis()),
-		lacks: m.holder.lacks, keep: m.holder.keep, lease: m.holder.lease.Milliseconds(), followed: m.holder.shared.chunks.Followed(),
+		lacks: m.holder.lacks, keep: m.holder.keep, lease: m.holder.s.lease.Milliseconds(), followed: m.holder.shared.chunks.Followed(),
 	})
 	if err != nil {
 		return Stepped{}, err
@@ -126,7 +126,7 @@ func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
 	}
 	t.tickets.announce()
 	if result.Outcome == thread.Wait {
-		m.holder.report(ctx, m.base.record.Run)
+		m.holder.report(ctx, &m.base.record.Run)
 	}
 	// All of it is stored: a step that continues reads it back, as another worker
 	// would.

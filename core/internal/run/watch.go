@@ -46,7 +46,7 @@ func (h *holder) watched(ctx context.Context, work func(context.Context) (Steppe
 // (ending) must not be stopped by the closing head that it has made.
 func (h *holder) watch(ctx context.Context) error {
 	for ; ctx.Err() == nil; _ = h.env.Sleep(ctx, h.s.poll) { // which ends early with ctx
-		head, err := h.committer.Head(ctx, h.Key)
+		head, err := h.s.committer.Head(ctx, h.Key)
 		if err != nil {
 			continue // liveness only: the commit will tell
 		}
@@ -56,13 +56,13 @@ func (h *holder) watch(ctx context.Context) error {
 		// The claim is the step's own, so that a round may go on from this head.
 		h.shared.news.offer(head)
 		h.shared.chunks.Look()
-		if left := head.Claim.Lease - h.env.Millis(); left >= h.lease.Milliseconds()/3 {
+		if left := head.Claim.Lease - h.env.Millis(); left >= h.s.lease.Milliseconds()/3 {
 			continue
 		}
-		extend := thread.ExtendLease{Fence: head.Claim.Fence, Lease: h.lease.Milliseconds(), Closing: h.shared.hold.ending.Load()}
+		extend := thread.ExtendLease{Fence: head.Claim.Fence, Lease: h.s.lease.Milliseconds(), Closing: h.shared.hold.ending.Load()}
 		// The step does not hear of the new version. Its next commit meets a newer head,
 		// which differs in the lease alone, and the committer tries it on that.
-		_, _, err = h.committer.Commit(ctx, h.Key, head, extend, nil)
+		_, _, err = h.s.committer.Commit(ctx, h.Key, head, extend, nil)
 		if errors.Is(err, thread.ErrFenced) && h.shared.hold.look(head.Claim.Fence) == lookOld {
 			continue // refused for the step's own next fence: the next look will renew
 		}

@@ -33,7 +33,7 @@ func (c *twice) Commit(ctx context.Context, key core.ThreadKey, head thread.Head
 func TestAWriteThatIsTriedOnANewerHead(t *testing.T) {
 	h := &newScripted(t, &scripted{}, &said{}).holder
 	c := &twice{}
-	h.committer = c
+	h.s.committer = c
 	p, _, err := h.write(t.Context(), kinds{})
 	if err != nil || h.head.Version != 22 {
 		t.Fatalf("it comes to %v at version %d", err, h.head.Version)

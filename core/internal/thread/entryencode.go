@@ -151,7 +151,8 @@ func (w *fieldWriter) message(m *core.Message, e *Entry) {
 func (w *fieldWriter) messageID(id string, run core.ID) {
 	const size = len("00000000-0000-0000-0000-000000000000")
 	if len(id) >= size {
-		if first, err := core.ParseID(id[:size]); err == nil && first.String() == id[:size] {
+		var room [size]byte
+		if first, err := core.ParseID(id[:size]); err == nil && string(first.AppendTo(room[:0])) == id[:size] {
 			raw := first[:]
 			if first == run {
 				raw = nil

@@ -38,12 +38,12 @@ type Conversation struct {
 	Sum      window.Sum           // of the newest request's messages
 	Kept     *window.Kept         // those messages, for one step at a time; nil: they are Messages, or too few to be kept
 
-	noted   List[window.Place]       // of failed inferences: what their steps decided about summaries
+	noted   []window.Place           // of failed inferences, replaced and never changed: what their steps decided about summaries
 	stored  manifest                 // the newest state snapshot that is stored
 	changed map[state.KeyPath]uint64 // values that it does not have: the sequence of their last change
-	turns   int                      // since that snapshot
 	size    int                      // about, in bytes
 	shown   int                      // of Kept, in bytes
+	turns   int32                    // since that snapshot
 	short   bool                     // older messages belong to the window, which were not read
 }
 
@@ -80,8 +80,8 @@ func (c *Conversation) lastWindow(old window.Newest) (w core.Window, first int) 
 			w.First = c.Places.items[first].Sequence
 		}
 	}
-	if n := c.noted.Len(); n > 0 && c.noted.items[n-1].Sequence > said {
-		noted := c.noted.items[n-1].Window
+	if n := c.noted; len(n) > 0 && n[len(n)-1].Sequence > said {
+		noted := n[len(n)-1].Window
 		w.Compact, w.Skipped = noted.Compact, noted.Skipped
 	}
 	return w, first

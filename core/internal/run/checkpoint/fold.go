@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -82,7 +83,7 @@ func (b *builder) keep(entry *thread.Entry) {
 		b.stand(entry)
 	}
 	if entry.Failed != nil && entry.Window != nil {
-		b.c.noted = b.c.noted.With(window.Place{Sequence: b.c.Seq, Window: entry.Window})
+		b.c.noted = append(slices.Clip(b.c.noted), window.Place{Sequence: b.c.Seq, Window: entry.Window})
 	}
 	if m := entry.Message; m != nil {
 		if m.Role == core.RoleAssistant {
@@ -169,8 +170,8 @@ func (b *builder) cut(from uint64) {
 		homes--
 	}
 	b.c.Homes = b.c.Homes.First(homes)
-	noted, _ := window.Find(b.c.noted.items, from)
-	b.c.noted = b.c.noted.First(noted)
+	noted, _ := window.Find(b.c.noted, from)
+	b.c.noted = b.c.noted[:noted]
 }
 
 // note remembers which keys a patch touches: only those are stored again with the
@@ -210,8 +211,8 @@ func (b *builder) done(old window.Newest) *Conversation {
 		for c.Homes.Len() > 1 && c.Homes.items[0].Seq < c.Places.items[0].Sequence {
 			c.Homes = c.Homes.Without(1)
 		}
-		noted, _ := window.Find(c.noted.items, c.Places.items[0].Sequence)
-		c.noted = c.noted.Without(noted)
+		noted, _ := window.Find(c.noted, c.Places.items[0].Sequence)
+		c.noted = c.noted[noted:]
 		c.size = 0
 		for i := range c.Messages.items {
 			c.size += messageSize(&c.Messages.items[i])

@@ -136,7 +136,7 @@ func (c *Conversation) Unsaved() bool {
 }
 
 // Unstored is how many turns have gone by since the state was stored last.
-func (c *Conversation) Unstored() int { return c.turns }
+func (c *Conversation) Unstored() int { return int(c.turns) }
 
 // SavedState is a snapshot that is to be stored: the records of the values that have
 // changed since the last one, and the manifest's. The values are put first, so that a
@@ -147,7 +147,7 @@ type SavedState struct {
 	Values   []store.Record
 	Manifest store.Record
 	manifest manifest
-	turns    int // that had gone by up to it
+	turns    int32 // that had gone by up to it
 }
 
 // SaveState makes the records of a snapshot: values are the state after the

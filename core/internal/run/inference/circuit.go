@@ -94,19 +94,10 @@ func (c *Circuits) stream(ctx context.Context, m *registry.BoundModel, request m
 	done := c.Env.Reach(point.Model)
 	began := c.Env.Now()
 	spent.Call()
+	h := &hearer{spent: spent, to: to} // a loop over the stream would take more memory
 	err := env.Protect(func() error {
-		for delta, err := range m.Model.Stream(ctx, request) {
-			if err != nil {
-				return err
-			}
-			if delta.Type == model.DeltaUsage {
-				spent.Count(counted(delta.Usage))
-			}
-			if err := to.Hear(delta); err != nil {
-				return err
-			}
-		}
-		return nil
+		m.Model.Stream(ctx, request)(h.take)
+		return h.err
 	})
 	spent.Took(c.Env.Now().Sub(began))
 	done()
@@ -114,6 +105,29 @@ func (c *Circuits) stream(ctx context.Context, m *registry.BoundModel, request m
 		return errTruncated
 	}
 	return err
+}
+
+// hearer takes the deltas of a call.
+type hearer struct {
+	spent *accounting.Spent
+	to    Listener
+	err   error // ends the call
+}
+
+// take reports whether the call continues after a delta, or an error of the stream. An adapter
+// that goes on after its end is not heard.
+func (h *hearer) take(delta model.Delta, err error) bool {
+	if h.err != nil {
+		return false
+	}
+	if err == nil {
+		if delta.Type == model.DeltaUsage {
+			h.spent.Count(counted(delta.Usage))
+		}
+		err = h.to.Hear(delta)
+	}
+	h.err = err
+	return err == nil
 }
 
 // counted is the provider's count: a number below zero is not a count, and would

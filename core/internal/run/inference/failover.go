@@ -49,7 +49,7 @@ func choose(step *Step, from *Start) *choice {
 	if pool == nil {
 		return nil
 	}
-	c := &choice{id: pool.ID, rules: pool.Switch, order: pool.Order(step.Key, step.Run)}
+	c := &choice{id: pool.ID, rules: pool.Switch, order: pool.Order(from.Thread, step.Run)}
 	c.stood = c.order[0]
 	if p := from.Last; p != nil && p.Pool == pool.ID && (!pool.ByRun || p.Run == step.Run) {
 		c.switches = p.Switches

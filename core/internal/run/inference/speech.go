@@ -16,10 +16,7 @@ import (
 // Positions are those of the turn as it will be committed, so that a reader who reconnects
 // finds them in the record. A further call resumes where a failed one has left it, see cut.
 type speech struct {
-	events *history.Emitter
-	known  Prompt // of call ids
-	run    core.ID
-	step   int
+	of     *Step
 	id     string // of the message that the turn will be
 	origin string // of the current model: no other model receives its echoes
 
@@ -97,6 +94,9 @@ func (s *speech) say(kind core.BlockType, event core.EventType, text string) {
 		s.endBlock()
 		s.kind = kind
 	}
+	if s.text.Cap() == 0 {
+		s.text.Grow(64) // a block comes in small pieces
+	}
 	s.text.WriteString(text)
 	if text != "" {
 		s.emit(core.Event{Type: event, Delta: text}, len(s.blocks), s.text.Len())
@@ -125,7 +125,7 @@ func (s *speech) start(d model.Delta) {
 	// A dropped call keeps its number: its id was shown, and must not mean another.
 	id := d.CallID
 	if id == "" || s.taken(id) {
-		id = history.CallID(s.run, s.step, len(s.dropped)+len(s.calls))
+		id = history.CallID(s.of.Run, s.of.Number, len(s.dropped)+len(s.calls))
 	}
 	s.calls = append(s.calls, &callBuilder{index: d.Index, id: id, name: d.Name, echo: d.Echo})
 	s.emit(core.Event{Type: core.EventToolCallStart, CallID: id, Name: d.Name}, len(s.blocks)+len(s.calls)-1, 0)
@@ -142,7 +142,7 @@ func (s *speech) taken(id string) bool {
 			return true
 		}
 	}
-	return s.known.Taken(id)
+	return s.of.Prompt.Taken(id)
 }
 
 // find returns the newest call of the provider's index: some providers use it
@@ -160,7 +160,7 @@ func (s *speech) find(index int) int {
 // delta gets its place; history.Emitter makes a position of it.
 func (s *speech) emit(e core.Event, block, end int) {
 	e.MessageID = s.id
-	s.events.EmitAt(e, block, end)
+	s.of.Events.EmitAt(e, block, end)
 }
 
 // shown reports whether something of the turn was emitted that is in no record.
@@ -253,7 +253,7 @@ func (s *speech) cutOff(model string) (core.Message, bool) {
 	if s.said() == "" {
 		return core.Message{}, false
 	}
-	m := core.Message{ID: s.id, Role: core.RoleAssistant, RunID: s.run, Step: s.step, Model: model}
+	m := core.Message{ID: s.id, Role: core.RoleAssistant, RunID: s.of.Run, Step: s.of.Number, Model: model}
 	for _, b := range s.blocks {
 		if b.Text != "" && b.Type == core.BlockText || b.Echo != nil {
 			m.Content = append(m.Content, b)
@@ -268,7 +268,7 @@ func (s *speech) cutOff(model string) (core.Message, bool) {
 // retell emits the remaining part of the turn again, for readers of its new
 // attempt. began is when the step started, unix milliseconds.
 func (s *speech) retell(began int64) {
-	s.events.Emit(core.Event{Type: core.EventStepStart, Time: core.Millis(began), MessageID: s.id})
+	s.of.Events.Emit(core.Event{Type: core.EventStepStart, Time: core.Millis(began), MessageID: s.id})
 	for i, b := range s.blocks {
 		s.emitBlock(b.Type, b.Text, i)
 		if b.Echo != nil {

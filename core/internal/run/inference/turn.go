@@ -56,7 +56,6 @@ type Claim interface {
 
 // Step is the step that generates a turn.
 type Step struct {
-	Key      core.ThreadKey
 	Run      core.ID
 	Number   int // from 1
 	Agent    *registry.Resolved
@@ -71,8 +70,9 @@ type Step struct {
 
 // Start is the initial state of a turn.
 type Start struct {
-	ID    string               // of the message that it will be
-	Model *registry.BoundModel // that the agent calls, if it has no pool
+	ID     string // of the message that it will be
+	Thread core.ThreadKey
+	Model  *registry.BoundModel // that the agent calls, if it has no pool
 	// Last is the thread's place in a pool after its newest turn; nil: no pool.
 	Last *checkpoint.Home
 	// Member is the pool's part in a record, if that is fixed: then the turn leaves no
@@ -104,18 +104,18 @@ type Turn struct {
 	step      Step
 	speech    speech
 	spent     accounting.Spent // by the calls of this delivery
-	failed    uint8            // calls for this turn, over all deliveries, those of lost claims included
-	lastWords bool
 	patience  patience
+	failed    uint8 // calls for this turn, over all deliveries, those of lost claims included
+	lastWords bool
+	broken    bool // the newest call has failed, and did not reach a limit
+	shortened bool // the provider has refused the request as too long, and was shown less
+	goesOn    bool // the newest call resumed from the existing part of the turn
 
 	model     *registry.BoundModel // that is called next: the agent's, or a member of its pool
 	member    *registry.BoundModel // that was called last
 	asked     model.Request        // the newest
 	pool      *choice              // nil: the agent has one model
 	continued int                  // calls that resumed after a limit of tokens
-	broken    bool                 // the newest call has failed, and did not reach a limit
-	shortened bool                 // the provider has refused the request as too long, and was shown less
-	goesOn    bool                 // the newest call resumed from the existing part of the turn
 
 	call     thread.Attempt   // the newest, with the calls that it continued after a limit of tokens; zero: none was made
 	attempts []thread.Attempt // the newest of those that have failed, oldest first
@@ -125,8 +125,9 @@ type Turn struct {
 func New(step Step, from Start) *Turn {
 	t := &Turn{
 		step: step, lastWords: from.LastWords, model: from.Model,
-		speech: speech{events: step.Events, known: step.Prompt, run: step.Run, step: step.Number, id: from.ID},
+		speech: speech{id: from.ID},
 	}
+	t.speech.of = &t.step
 	if t.pool = choose(&step, &from); t.pool != nil {
 		t.model = t.pool.stood
 		step.Prompt.Use(t.model)
@@ -238,9 +239,9 @@ func (t *Turn) infer(ctx context.Context) (*core.Message, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		var refused *RefusedError
+		refused, isRefused := errors.AsType[*RefusedError](err)
 		switch {
-		case errors.As(err, &refused):
+		case isRefused:
 			err = t.refused(ctx, refused.Wait)
 		case err != nil:
 			err = t.callFailed(ctx, err)
