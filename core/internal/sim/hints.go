@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"encoding/binary"
 	"slices"
 	"time"
 
@@ -19,7 +20,8 @@ func (h *host) owe(key core.ThreadKey, a, b *thread.Head) {
 		len(a.Inbox) >= len(b.Inbox) && slices.EqualFunc(a.Unopened(), b.Unopened(), func(x, y thread.Dispatch) bool { return x.ID == y.ID })
 	h.tended(key)
 	if b.Claim.Fence != 0 && b.Claim.CommitID != a.Claim.CommitID {
-		h.world.partition(key).state.seconds.since = time.UnixMilli(b.Claim.Lease).Sub(epoch) - lease
+		made := int64(binary.BigEndian.Uint64(b.Claim.CommitID[:]) >> 16)
+		h.world.partition(key).state.seconds.since = time.UnixMilli(made).Sub(epoch)
 	}
 	if b.Claim.Fence != a.Claim.Fence && b.Claim.Worker == h.name {
 		delete(h.owes, key)

@@ -43,7 +43,7 @@ func (q *queue) second(h *host, hint core.WakeUp, delay time.Duration) {
 type seconds struct {
 	sent, due time.Duration // of the newest; 0: there was none
 	inline    time.Duration // when a request last claimed a run that it streams
-	since     time.Duration // when the newest claim was asked for
+	since     time.Duration // when the newest claim was first asked for, by its commit id
 	died      time.Duration // when a process last died with a hint of the thread
 }
 
