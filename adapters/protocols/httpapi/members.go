@@ -67,7 +67,7 @@ func (m *members) usage(name string, u *core.Usage) {
 	m.int("cache_read", int64(u.CacheRead))
 	m.int("cache_write", int64(u.CacheWrite))
 	m.int("reasoning", int64(u.Reasoning))
-	m.close(begin)
+	m.end(begin)
 }
 
 // termination appends how a run has ended.
@@ -81,12 +81,12 @@ func (m *members) termination(name string, t *core.Termination) {
 	m.text = appendString(m.text, string(t.Type))
 	m.string("code", t.Code)
 	m.string("detail", t.Detail)
-	m.close(begin)
+	m.end(begin)
 }
 
-// close ends an object whose members begin at a place of the text: the comma before the
+// end ends an object whose members begin at a place of the text: the comma before the
 // first one becomes its brace.
-func (m *members) close(begin int) {
+func (m *members) end(begin int) {
 	if len(m.text) == begin {
 		m.text = append(m.text, '{')
 	}

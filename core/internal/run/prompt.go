@@ -252,7 +252,7 @@ func (p *prompt) apart(shown *window.Shown) []core.Message {
 // keep returns what the step before has kept of its request.
 func (p *prompt) keep() *window.Kept {
 	if p.kept == nil {
-		p.kept = p.draft.past.Kept.Take()
+		p.kept = p.draft.past.Kept.Borrow()
 	}
 	return p.kept
 }

@@ -29,7 +29,7 @@ func TestAStepRemembersItsRequest(t *testing.T) {
 	for _, asks := range []bool{true, false} {
 		m.remember(t.Context())
 		c := m.base.conversation
-		if c.Sum == (window.Sum{}) || c.Kept != kept || c.Kept.Take() != kept {
+		if c.Sum == (window.Sum{}) || c.Kept != kept || c.Kept.Borrow() != kept {
 			t.Fatalf("with a request %v: the sum is %+v, and the messages are kept: %v", asks, c.Sum, c.Kept == kept)
 		}
 		kept.Release()

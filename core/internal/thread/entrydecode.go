@@ -33,10 +33,10 @@ func (r *EntryReader) Decode(b []byte) (Entry, error) {
 	return r.records.decodeEntry(b, &r.decoder)
 }
 
-// LeaveOut makes the entries that are decoded from now on have no totals, and nothing of how
+// Abridge makes the entries that are decoded from now on have no totals, and nothing of how
 // their message came about: the reader of a conversation needs neither of older turns. Those
 // fields are not checked either.
-func (r *EntryReader) LeaveOut() { r.decoder.lean = true }
+func (r *EntryReader) Abridge() { r.decoder.lean = true }
 
 // decodeEntry decodes an entry with a decoder that has no error.
 func (r Records) decodeEntry(b []byte, d *entryDecoder) (e Entry, err error) {
@@ -58,7 +58,7 @@ func (r Records) decodeEntry(b []byte, d *entryDecoder) (e Entry, err error) {
 type entryDecoder struct {
 	err   error
 	names map[string]string
-	lean  bool // see LeaveOut
+	lean  bool // see Abridge
 
 	prompt [16]byte // the digits that were read last, and their text
 	digits string

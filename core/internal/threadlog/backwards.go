@@ -47,9 +47,9 @@ func NewBackwards(log Log, records thread.Records, key core.ThreadKey, seq uint6
 	return b
 }
 
-// LeaveOut makes older entries lack what [thread.EntryReader.LeaveOut] says, as far as they are
+// Abridge makes older entries lack what [thread.EntryReader.Abridge] says, as far as they are
 // not decoded yet.
-func (b *Backwards) LeaveOut() { b.decoder.LeaveOut() }
+func (b *Backwards) Abridge() { b.decoder.Abridge() }
 
 // Older goes through the next n older entries, and maybe some that are older still; fewer
 // when the log begins before that. A gap is [store.ErrCorrupt], and so is a record that does

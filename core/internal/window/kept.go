@@ -9,16 +9,16 @@ import (
 
 // Kept are the messages of a thread's newest request, where they are not the history's own
 // slice: the next request under the same window adds what is new. One step at a time may use
-// it, see [Kept.Take].
+// it, see [Kept.Borrow].
 type Kept struct {
 	taken    atomic.Bool
 	messages stretch // for models
 	apart    stretch // for transforms of plugins, which might write into it
 }
 
-// Take returns what a step may use until it calls Release: k, or something empty if k is nil
+// Borrow returns what a step may use until it calls Release: k, or something empty if k is nil
 // or another step uses it.
-func (k *Kept) Take() *Kept {
+func (k *Kept) Borrow() *Kept {
 	if k == nil || !k.taken.CompareAndSwap(false, true) {
 		k = new(Kept)
 		k.taken.Store(true)
@@ -26,7 +26,7 @@ func (k *Kept) Take() *Kept {
 	return k
 }
 
-// Release lets the next step take it.
+// Release lets the next step borrow it.
 func (k *Kept) Release() { k.taken.Store(false) }
 
 // Messages returns the messages that are shown, without capacity to append: they must not be

@@ -97,7 +97,7 @@ func TestKeptMessagesAreThoseThatAreShown(t *testing.T) {
 		{"nothing of the history", show(until(0), core.Window{}, nil, &opening, true), show(until(3), core.Window{}, nil, &opening, true), false},
 	}
 	for _, tt := range tests {
-		kept := (*window.Kept)(nil).Take()
+		kept := (*window.Kept)(nil).Borrow()
 		first := kept.Messages(&tt.first)
 		was := asked(tt.first.Copy())
 		second := kept.Messages(&tt.second)
@@ -121,13 +121,13 @@ func TestKeptMessagesAreThoseThatAreShown(t *testing.T) {
 func TestKeptMessagesBelongToOneStep(t *testing.T) {
 	h := numbered(listed(1, user(1), turn(2, 0), user(3)))
 	s := window.Show(h, core.Window{}, nil, nil, true)
-	mine := (*window.Kept)(nil).Take()
+	mine := (*window.Kept)(nil).Borrow()
 	first, apart := mine.Messages(&s), mine.Apart(&s)
-	if other := mine.Take(); other == mine || &other.Messages(&s)[0] == &first[0] || &other.Apart(&s)[0] == &apart[0] {
+	if other := mine.Borrow(); other == mine || &other.Messages(&s)[0] == &first[0] || &other.Apart(&s)[0] == &apart[0] {
 		t.Error("two steps have the same messages")
 	}
 	mine.Release()
-	if again := mine.Take(); again != mine || &again.Messages(&s)[0] != &first[0] || &again.Apart(&s)[0] != &apart[0] {
+	if again := mine.Borrow(); again != mine || &again.Messages(&s)[0] != &first[0] || &again.Apart(&s)[0] != &apart[0] {
 		t.Error("a later step has other messages")
 	}
 	apart[1] = core.UserMessage("changed")

@@ -20,7 +20,7 @@ var eventualClauses = []clause{
 }
 
 // eventual skips the clause for other backends.
-func (p *probe) eventual() store.EventualLog {
+func eventual(p *probe) store.EventualLog {
 	log, ok := p.b.(store.EventualLog)
 	if !ok {
 		p.t.Skip("the backend is not a store.EventualLog")
@@ -29,7 +29,7 @@ func (p *probe) eventual() store.EventualLog {
 }
 
 func eventualLogIsTheLogInTheEnd(p *probe) {
-	log, key := p.eventual(), p.key("t")
+	log, key := eventual(p), p.key("t")
 	p.set(key, head(1, 1))
 	for _, seq := range []uint64{10, 3, 0, 1, 6, 2, 5, 100} {
 		p.put(key, logRecord(seq, 1))
@@ -53,7 +53,7 @@ func eventualLogIsTheLogInTheEnd(p *probe) {
 // eventualLogHasOnlyWhatWasPut reads while records are overwritten: each is one of its
 // versions, as a whole, and they are in order within the bounds.
 func eventualLogHasOnlyWhatWasPut(p *probe) {
-	log, key := p.eventual(), p.key("t")
+	log, key := eventual(p), p.key("t")
 	const from, to = 2, 4
 	put := map[string]bool{}
 	for fence := uint64(1); fence <= 2; fence++ {
@@ -79,7 +79,7 @@ func eventualLogHasOnlyWhatWasPut(p *probe) {
 }
 
 func eventualLogMayBeLeftAndWrittenTo(p *probe) {
-	log, key := p.eventual(), p.key("t")
+	log, key := eventual(p), p.key("t")
 	for seq := uint64(1); seq <= 3; seq++ {
 		p.put(key, logRecord(seq, 1))
 	}
@@ -97,7 +97,7 @@ func eventualLogMayBeLeftAndWrittenTo(p *probe) {
 }
 
 func eventualLogRefusesWhatTheLogRefuses(p *probe) {
-	log := p.eventual()
+	log := eventual(p)
 	for _, key := range []core.ThreadKey{{}, {Tenant: p.tenant}, {Tenant: p.tenant, Thread: "t#M"}, {Tenant: p.tenant + "#t", Thread: "t"}} {
 		p.wantInvalid("LogBackwardsEventually", key, firstError(log.LogBackwardsEventually(p.ctx, key, 1, 1)))
 	}
@@ -111,7 +111,7 @@ func eventualLogRefusesWhatTheLogRefuses(p *probe) {
 // aCancelledEventualLogIsNeverShort: a log that ends early without an error would be read
 // again strongly, at its full price, by a caller that is gone.
 func aCancelledEventualLogIsNeverShort(p *probe) {
-	log := p.eventual()
+	log := eventual(p)
 	key, _ := p.longLog()
 	p.eventually(func() error {
 		if n := len(collect(p.t, log.LogBackwardsEventually(p.ctx, key, 0, longLog))); n != longLog {

@@ -130,7 +130,7 @@ func (t *tail) read(ctx context.Context, log *threadlog.Backwards, n uint64) err
 		}
 		t.add(&e.Entry)
 		if e.Totals != nil { // they have those of all that is older
-			log.LeaveOut()
+			log.Abridge()
 		}
 	}
 	return nil

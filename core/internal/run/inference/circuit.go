@@ -96,7 +96,7 @@ func (c *Circuits) stream(ctx context.Context, m *registry.BoundModel, request m
 	spent.Call()
 	h := &hearer{spent: spent, to: to} // a loop over the stream would take more memory
 	err := env.Protect(func() error {
-		m.Model.Stream(ctx, request)(h.take)
+		m.Model.Stream(ctx, request)(h.hear)
 		return h.err
 	})
 	spent.Took(c.Env.Now().Sub(began))
@@ -107,16 +107,16 @@ func (c *Circuits) stream(ctx context.Context, m *registry.BoundModel, request m
 	return err
 }
 
-// hearer takes the deltas of a call.
+// hearer receives the deltas of a call.
 type hearer struct {
 	spent *accounting.Spent
 	to    Listener
 	err   error // ends the call
 }
 
-// take reports whether the call continues after a delta, or an error of the stream. An adapter
+// hear reports whether the call continues after a delta, or an error of the stream. An adapter
 // that goes on after its end is not heard.
-func (h *hearer) take(delta model.Delta, err error) bool {
+func (h *hearer) hear(delta model.Delta, err error) bool {
 	if h.err != nil {
 		return false
 	}
