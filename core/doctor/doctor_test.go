@@ -180,7 +180,7 @@ func TestEachProblemHasItsLine(t *testing.T) {
 		}},
 		{"a damaged log", func(s *stored) {
 			s.options.All = true
-			s.plant("t1", store.Head{Seq: 2}, store.Record{Name: store.LogName(1), Fence: 1, Payload: []byte{8, 1}})
+			s.plant("t1", store.Head{Seq: 2}, store.Record{Name: store.LogName(1), Fence: 1, Payload: []byte{8, 1, 0xf8, 0x7f, 1}})
 		}, []string{`problem logs             1  threads have damaged records: acme/t1 (log of acme/t1 ends at 1, the head says 2: stored data is corrupt). Remedy: restore the records from a backup, or delete these threads; an open run there ends with code corrupt`}},
 		{"a damaged log is not read by default", func(s *stored) {
 			s.plant("t1", store.Head{Seq: 2})
