@@ -426,7 +426,7 @@ var stepMutants = []mutant{
 	{
 		Name: "the lease is not renewed",
 		File: "core/internal/run/watch.go",
-		Old:  "if left := head.Claim.Lease - h.env.Millis(); left >= h.lease.Milliseconds()/3 {",
+		Old:  "if left := head.Claim.Lease - h.env.Millis(); left >= h.s.lease.Milliseconds()/3 {",
 		New:  "if true {",
 	},
 }

@@ -113,7 +113,7 @@ var roundMutants = []mutant{
 		Name: "an orphan D# is believed by a step",
 		File: "core/internal/run/resume.go",
 		Old:  "	return d, k, r.holder.readRecord(ctx, \"decision\", recordname.Decision(r.holder.id, turn, t.Call, t.Decision), &d)",
-		New:  "	all, err := r.holder.store.Records(ctx, r.holder.Key, fmt.Sprintf(\"D#%s#%d#%d#\", r.holder.id, turn, t.Call), \"\", 1)\n	if err != nil {\n		return d, k, err\n	}\n	return d, k, r.holder.records.Decode(\"decision\", all[0].Payload, &d)",
+		New:  "	all, err := r.holder.s.store.Records(ctx, r.holder.Key, fmt.Sprintf(\"D#%s#%d#%d#\", r.holder.id, turn, t.Call), \"\", 1)\n	if err != nil {\n		return d, k, err\n	}\n	return d, k, r.holder.records.Decode(\"decision\", all[0].Payload, &d)",
 		Also: []change{{"core/internal/run/resume.go", "import (\n	\"context\"\n", "import (\n	\"context\"\n	\"fmt\"\n"}},
 	},
 	{
