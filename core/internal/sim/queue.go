@@ -193,6 +193,8 @@ func (q *queue) handOut(hints []core.WakeUp) {
 			if err == nil {
 				if hints[i].Kind == "" { // the others are good for nothing that a head says
 					q.w.auditor.checkAcknowledged(h, hints[i], handed[i], began)
+				}
+				if hints[i].Kind == "" && !hints[i].Sweep { // one of a client that follows is not sent on
 					h.checkTended(hints[i].Key())
 				}
 				continue
