@@ -2,8 +2,8 @@ package httpapi
 
 import "github.com/reveille-run/reveille/core"
 
-// addShort adds the members of a short event, besides its envelope: they are written by
-// hand. To find them by reflection takes time for each field that an event could have.
+// addShort adds the members that nearly all events consist of. They are named one by one:
+// reflection takes time for each field that an event could have.
 func addShort(m *members, e *core.Event) {
 	m.int("step", int64(e.Step))
 	m.string("thread_id", e.ThreadID)
@@ -25,9 +25,8 @@ func addShort(m *members, e *core.Event) {
 	m.termination("termination", e.Termination)
 }
 
-// isShort reports whether the event has nothing but what addShort adds, besides its
-// envelope, as nearly all have: the deltas, and what tells of runs, steps, calls and
-// responses.
+// isShort reports whether addShort adds all members of an event but those of its envelope.
+// That is true for deltas, and for most events of runs, steps, calls and responses.
 func isShort(e *core.Event) bool {
 	texts := len(e.Origin) + len(e.ActivityType) + len(e.DecisionID) + len(e.Action) + len(e.Reason) + len(e.From) + len(e.Error) + len(e.Code)
 	values := len(e.Content) + len(e.EncryptedValue) + len(e.Metadata) + len(e.Patch) + len(e.Snapshot) + len(e.Messages)

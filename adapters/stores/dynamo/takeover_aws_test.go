@@ -66,8 +66,8 @@ func TestTakeoverBudget(t *testing.T) {
 
 var errDied = errors.New("died")
 
-// die takes a step in a process that ends at a point: none of its requests comes to the table
-// from then on. Two leases later the second hint is there for a new process.
+// die runs a step in a process that ends at a point: after it, no request of the process
+// reaches the table. Two leases later a new process receives the second hint.
 func (b *bench) die(t testing.TB, at env.Point, after bool) {
 	t.Helper()
 	ctx, end := context.WithCancel(t.Context())

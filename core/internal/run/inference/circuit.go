@@ -114,8 +114,8 @@ type hearer struct {
 	err   error // ends the call
 }
 
-// hear reports whether the call continues after a delta, or an error of the stream. An adapter
-// that goes on after its end is not heard.
+// hear reports whether the call continues after a delta, or an error of the stream. After
+// the end of the call, it ignores what an adapter still sends.
 func (h *hearer) hear(delta model.Delta, err error) bool {
 	if h.err != nil {
 		return false
