@@ -38,7 +38,7 @@ type body struct {
 }
 
 // usual is room for the frames of nearly every event, in bytes.
-const usual = 384
+const usual = 320
 
 // newEncoder returns the encoder of a stream from a client's Last-Event-ID on.
 func newEncoder(from host.Missed, last string, env *env.Env) *encoder {

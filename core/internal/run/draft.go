@@ -60,7 +60,7 @@ func (d *draft) begin(c *checkpoint.Conversation) {
 	if c.Run != d.run {
 		d.snapshot, d.totals = c.Snapshot.BeginRun(), thread.Totals{}
 	}
-	d.past, d.messages = c, c.Messages.Without(c.First)
+	d.past, d.messages = c, c.Messages.Without(int(c.First))
 }
 
 // enter begins a step's own state: values of single calls end with their step. A
@@ -68,7 +68,7 @@ func (d *draft) begin(c *checkpoint.Conversation) {
 // committed says.
 func (d *draft) enter(number int, committed *checkpoint.Conversation) {
 	d.step = number
-	if committed.Step != number { // one of another run has left nothing of its calls, see begin
+	if int(committed.Step) != number { // one of another run has left nothing of its calls, see begin
 		d.snapshot = d.snapshot.BeginStep()
 	}
 }
@@ -76,7 +76,7 @@ func (d *draft) enter(number int, committed *checkpoint.Conversation) {
 // replacePast replaces the base of the messages by a later look at the same thread.
 // Messages that it covers by a summary leave the conversation.
 func (d *draft) replacePast(past *checkpoint.Conversation) {
-	d.messages = d.messages.Without(past.First - d.past.First)
+	d.messages = d.messages.Without(int(past.First - d.past.First))
 	d.past = past
 }
 

@@ -183,7 +183,7 @@ const leastCompacted = 4
 // little to summarize, or a summary was requested not long ago.
 func (p *prompt) target(perByte int) (upTo uint64, said window.History, ok bool) {
 	policy := p.base.agent.Spec.Context.WithDefaults()
-	committed := p.draft.past.Places.Len() - p.draft.past.First
+	committed := p.draft.past.Places.Len() - int(p.draft.past.First)
 	all := window.History{Messages: p.shown.Messages[:committed], Places: p.shown.Places[:committed]}
 	upTo, n, ok := window.Target(all, *policy.CompactionRawSuffixMessages)
 	if !ok {

@@ -53,7 +53,7 @@ func (d *draft) goBack(then *checkpoint.Conversation, from uint64, earlier []thr
 	// From here on the draft is of the earlier thread: hooks and model see nothing
 	// of the superseded part.
 	d.snapshot, d.cut = fold.Snapshot(), from
-	d.past, d.messages = then, then.Messages.Without(then.First)
+	d.past, d.messages = then, then.Messages.Without(int(then.First))
 	d.add(entry)
 	return nil
 }

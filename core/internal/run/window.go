@@ -68,7 +68,7 @@ func (p *prompt) reckoning(request *model.Request, b beside) window.Request {
 // what its provider counted; 0 if none says.
 func (p *prompt) counted(model string) (reckoned, counted int) {
 	c := p.draft.past
-	for i := c.Messages.Len() - 1; i >= c.First; i-- {
+	for i := c.Messages.Len() - 1; i >= int(c.First); i-- {
 		m, w := c.Messages.At(i), c.Places.At(i).Window
 		if m.Role == core.RoleAssistant && w != nil && w.Tokens > 0 && m.Model == model {
 			return w.Estimate, w.Tokens

@@ -9,20 +9,20 @@ package window
 // by itself that it is one of other messages, and starts again.
 type Sum struct {
 	from, upTo uint64 // sequences of the first and the newest message in it; 0: none is
-	messages   int
+	messages   int32
 	short      uint64 // results before it are references
-	perByte    int
+	perByte    int32
 	tokens     int
 }
 
 // of returns the cost of a whole history in a request.
 func (s *Sum) of(r *Request, short uint64) int {
-	n := len(r.History.Messages)
-	if !s.continues(&r.History, short, r.perByte()) {
-		*s = Sum{short: short, perByte: r.perByte()}
+	n, perByte := len(r.History.Messages), int32(r.perByte())
+	if !s.continues(&r.History, short, perByte) {
+		*s = Sum{short: short, perByte: perByte}
 	}
-	for ; s.messages < n; s.messages++ {
-		s.tokens += r.costOf(s.messages, short)
+	for ; int(s.messages) < n; s.messages++ {
+		s.tokens += r.costOf(int(s.messages), short)
 	}
 	if n > 0 {
 		s.from, s.upTo = r.History.sequence(0), r.History.sequence(n-1)
@@ -31,8 +31,8 @@ func (s *Sum) of(r *Request, short uint64) int {
 }
 
 // continues reports whether a history begins with the messages of the sum.
-func (s *Sum) continues(h *History, short uint64, perByte int) bool {
-	n := s.messages
+func (s *Sum) continues(h *History, short uint64, perByte int32) bool {
+	n := int(s.messages)
 	return n > 0 && n <= len(h.Messages) && s.short == short && s.perByte == perByte &&
 		h.sequence(0) == s.from && h.sequence(n-1) == s.upTo
 }

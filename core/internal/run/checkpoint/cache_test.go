@@ -126,8 +126,8 @@ func TestConversationIsSharedByItsBuilders(t *testing.T) {
 	one.keep(said("one"))
 	two.c.Seq = 5
 	two.keep(said("two"))
-	if got := one.c.Messages.items[1].Text(); got != "one" || one.c.Places.items[1].Sequence != 1 || two.c.Places.items[1].Sequence != 5 {
-		t.Errorf("the first says %q at %d, the other one something at %d; want one at 1, and 5", got, one.c.Places.items[1].Sequence, two.c.Places.items[1].Sequence)
+	if got := one.c.Messages.At(1).Text(); got != "one" || one.c.Places.At(1).Sequence != 1 || two.c.Places.At(1).Sequence != 5 {
+		t.Errorf("the first says %q at %d, the other one something at %d; want one at 1, and 5", got, one.c.Places.At(1).Sequence, two.c.Places.At(1).Sequence)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestConversationHasWhatTheLogSays(t *testing.T) {
 		b.ahead = shared.Messages.With(message("m2"))
 		m := message(said)
 		b.keep(&thread.Entry{Run: core.ID{1}, Message: &m})
-		if got := b.c.Messages.items[1].ID; got != said || b.c.Messages.Len() != 2 {
+		if got := b.c.Messages.At(1).ID; got != said || b.c.Messages.Len() != 2 {
 			t.Errorf("the second of %d messages is %s, want %s", b.c.Messages.Len(), got, said)
 		}
 	}
@@ -190,9 +190,9 @@ func TestConversationIsShortAfterACut(t *testing.T) {
 		{"nothing that is known", []uint64{5, 6, 7}, 8, 3, false},
 	}
 	for _, tt := range tests {
-		b := &builder{c: &Conversation{Places: ListOf(placed(tt.seqs)), Messages: ListOf(make([]core.Message, len(tt.seqs))), size: 240 * len(tt.seqs)}}
+		b := &builder{c: &Conversation{Places: ListOf(placed(tt.seqs)), Messages: ListOf(make([]core.Message, len(tt.seqs))), size: int32(240 * len(tt.seqs))}}
 		b.cut(tt.from)
-		if b.c.Places.Len() != tt.left || b.c.Messages.Len() != tt.left || b.c.size != 240*tt.left || b.c.short != tt.short {
+		if b.c.Places.Len() != tt.left || b.c.Messages.Len() != tt.left || int(b.c.size) != 240*tt.left || b.c.short != tt.short {
 			t.Errorf("%s: %d messages of %d bytes are left, short %v; want %d, short %v", tt.name, b.c.Messages.Len(), b.c.size, b.c.short, tt.left, tt.short)
 		}
 	}

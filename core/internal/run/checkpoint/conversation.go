@@ -17,11 +17,11 @@ type Conversation struct {
 
 	Seq      uint64
 	Run      core.ID // of the newest entry
-	Step     int     // of the newest entry that has one
+	Step     int32   // of the newest entry that has one
+	First    int32   // index of the first message that Window shows
 	Messages List[core.Message]
 	Places   List[window.Place] // of Messages
 	Window   core.Window        // that the next step begins with
-	First    int                // index of the first message that it shows
 	Toolless []int              // of the newest turn, as its entry says
 	Opening  Opening            // of Run, or of the run that it takes up
 	Summary  *Summary           // replaces the messages before the window; nil: no summary
@@ -39,10 +39,10 @@ type Conversation struct {
 	Kept     *window.Kept         // those messages, for one step at a time; nil: they are Messages, or too few to be kept
 
 	noted   []window.Place           // of failed inferences, replaced and never changed: what their steps decided about summaries
-	stored  manifest                 // the newest state snapshot that is stored
+	stored  map[state.KeyPath]uint64 // the values that the newest stored snapshot has, and the sequence after which each was stored last
 	changed map[state.KeyPath]uint64 // values that it does not have: the sequence of their last change
-	size    int                      // about, in bytes
-	shown   int                      // of Kept, in bytes
+	size    int32                    // about, in bytes
+	shown   int32                    // of Kept, in bytes
 	turns   int32                    // since that snapshot
 	short   bool                     // older messages belong to the window, which were not read
 }
@@ -69,15 +69,15 @@ func Empty(incarnation uint64) *Conversation {
 func (c *Conversation) lastWindow(old window.Newest) (w core.Window, first int) {
 	turn, said := c.newestTurn(), uint64(0)
 	if turn >= 0 {
-		said = c.Places.items[turn].Sequence
+		said = c.Places.At(turn).Sequence
 	}
-	if turn >= 0 && c.Places.items[turn].Window != nil {
-		w = *c.Places.items[turn].Window
-		first, _ = window.Find(c.Places.items, shownFrom(&w))
+	if turn >= 0 && c.Places.At(turn).Window != nil {
+		w = *c.Places.At(turn).Window
+		first, _ = window.Find(c.Places.Slice(), shownFrom(&w))
 	} else if first = old.Cut(c.Messages.Slice()); first > 0 {
 		w.First = c.Seq + 1 // after results whose turn is lost
 		if first < c.Places.Len() {
-			w.First = c.Places.items[first].Sequence
+			w.First = c.Places.At(first).Sequence
 		}
 	}
 	if n := c.noted; len(n) > 0 && n[len(n)-1].Sequence > said {
@@ -90,7 +90,7 @@ func (c *Conversation) lastWindow(old window.Newest) (w core.Window, first int) 
 // newestTurn is the index of the newest turn; -1: no turn.
 func (c *Conversation) newestTurn() int {
 	for i := c.Messages.Len() - 1; i >= 0; i-- {
-		if c.Messages.items[i].Role == core.RoleAssistant {
+		if c.Messages.At(i).Role == core.RoleAssistant {
 			return i
 		}
 	}
@@ -110,7 +110,8 @@ func (c *Conversation) Under(s *Summary) {
 	if c.Window.First <= c.Window.Summary {
 		c.Window.First = 0
 	}
-	c.First, _ = window.Find(c.Places.items, shownFrom(&c.Window))
+	first, _ := window.Find(c.Places.Slice(), shownFrom(&c.Window))
+	c.First = int32(first)
 }
 
 // messageAt is the message of a sequence, if it is known.
@@ -118,8 +119,8 @@ func (c *Conversation) messageAt(seq uint64) *core.Message {
 	if c.Opening.Message != nil && seq == c.Opening.Seq {
 		return c.Opening.Message
 	}
-	if i, found := window.Find(c.Places.items, seq); found {
-		m := c.Messages.items[i]
+	if i, found := window.Find(c.Places.Slice(), seq); found {
+		m := *c.Messages.At(i)
 		return &m
 	}
 	return nil
@@ -160,7 +161,7 @@ func rounded(bytes int) int { return bytes + bytes/8 }
 // run's first message stays with it when the window has moved on.
 func (c *Conversation) bytes() int {
 	const fixed, record, changed = 1600, 900, 96
-	size := fixed + c.size + c.shown + c.Snapshot.Size() + changed*len(c.changed)
+	size := fixed + int(c.size) + int(c.shown) + c.Snapshot.Size() + changed*len(c.changed)
 	if c.Record != nil {
 		size += record + rounded(len(c.Record.Response)+len(c.Record.Request))
 	}
@@ -180,7 +181,7 @@ func (c *Conversation) bytes() int {
 // to note. The step that calls it does not use them any more.
 func (c *Conversation) KeepShown(k *window.Kept) {
 	if c.Kept, c.shown = k, 0; k != nil {
-		c.shown = k.Size()
+		c.shown = int32(k.Size())
 		k.Release()
 	}
 }
@@ -188,8 +189,8 @@ func (c *Conversation) KeepShown(k *window.Kept) {
 // hasOpening reports whether the run's first message is one of the messages. It
 // looks from their end: a run is seldom long.
 func (c *Conversation) hasOpening() bool {
-	for i := len(c.Messages.items) - 1; i >= 0; i-- {
-		if c.Messages.items[i].ID == c.Opening.Message.ID {
+	for i := c.Messages.Len() - 1; i >= 0; i-- {
+		if c.Messages.At(i).ID == c.Opening.Message.ID {
 			return true
 		}
 	}

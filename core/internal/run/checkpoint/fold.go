@@ -32,12 +32,12 @@ func build(c *Conversation) *builder {
 // buildFrom begins with a stored snapshot and without messages, before the entry that
 // comes after a sequence.
 func buildFrom(s snapshot, seq uint64) *builder {
-	return &builder{c: &Conversation{Seq: seq, Run: s.Run, Step: s.Step, stored: s.manifest}, fold: *s.fold()}
+	return &builder{c: &Conversation{Seq: seq, Run: s.Run, Step: int32(s.Step), stored: s.Keys}, fold: *s.fold()}
 }
 
 // enter drops the state that ended with an earlier run or step. Step 0 is what
 // comes before a step: its input.
-func (b *builder) enter(run core.ID, step int) {
+func (b *builder) enter(run core.ID, step int32) {
 	switch {
 	case run != b.c.Run:
 		b.fold.BeginRun() // the values of a step's calls are among those that it drops
@@ -54,7 +54,7 @@ func (b *builder) add(entry *thread.Entry) error {
 	// The patch was made on a state without the values that ended, and does not fit
 	// one that still has them.
 	b.c.Seq++
-	b.enter(entry.Run, entry.Step)
+	b.enter(entry.Run, int32(entry.Step))
 	b.keep(entry)
 	if entry.Failed != nil || entry.Message != nil && entry.Message.Role == core.RoleAssistant {
 		b.c.turns++
@@ -91,7 +91,7 @@ func (b *builder) keep(entry *thread.Entry) {
 		}
 		b.say(m)
 		b.c.Places = b.c.Places.With(window.Place{Sequence: b.c.Seq, Window: entry.Window})
-		b.c.size += messageSize(m)
+		b.c.size += int32(messageSize(m))
 		if m.ToolResult != nil && m.ToolResult.IsError {
 			b.c.Totals.Failures++
 		}
@@ -122,7 +122,7 @@ func (b *builder) stand(entry *thread.Entry) {
 	if entry.Message != nil {
 		p.At = entry.Message.CreatedAt
 	} else if n := b.c.Homes.Len(); n > 0 {
-		p.At = b.c.Homes.items[n-1].At
+		p.At = b.c.Homes.At(n - 1).At
 	}
 	b.c.Homes = b.c.Homes.With(p)
 }
@@ -144,7 +144,7 @@ func (b *builder) endRound() {
 
 // say adds a message. One that the draft has said is where it belongs already.
 func (b *builder) say(m *core.Message) {
-	if next, ok := b.c.Messages.along(b.ahead); ok && next.items[next.Len()-1].ID == m.ID {
+	if next, ok := b.c.Messages.along(b.ahead); ok && next.At(next.Len()-1).ID == m.ID {
 		b.c.Messages = next
 		return
 	}
@@ -156,17 +156,17 @@ func (b *builder) say(m *core.Message) {
 // then has space may not have been read.
 func (b *builder) cut(from uint64) {
 	first := b.c.Places.Len()
-	for first > 0 && b.c.Places.items[first-1].Sequence >= from {
+	for first > 0 && b.c.Places.At(first-1).Sequence >= from {
 		first--
-		b.c.size -= messageSize(&b.c.Messages.items[first])
+		b.c.size -= int32(messageSize(b.c.Messages.At(first)))
 	}
-	b.c.short = b.c.short || first < b.c.Places.Len() && min(from, b.c.Places.items[0].Sequence) > 1
+	b.c.short = b.c.short || first < b.c.Places.Len() && min(from, b.c.Places.At(0).Sequence) > 1
 	if first < b.c.Messages.Len() {
 		b.c.Prompt = "" // of which turn it was is not known
 	}
 	b.c.Messages, b.c.Places = b.c.Messages.First(first), b.c.Places.First(first)
 	homes := b.c.Homes.Len()
-	for homes > 0 && b.c.Homes.items[homes-1].Seq >= from {
+	for homes > 0 && b.c.Homes.At(homes-1).Seq >= from {
 		homes--
 	}
 	b.c.Homes = b.c.Homes.First(homes)
@@ -195,28 +195,30 @@ func (b *builder) done(old window.Newest) *Conversation {
 	c := b.c
 	c.Snapshot = b.fold.Snapshot()
 	front := c.Window.Opening
-	if c.Window, c.First = c.lastWindow(old); c.Window.Opening != front {
+	shown, from := c.lastWindow(old)
+	if c.Window = shown; c.Window.Opening != front {
 		c.Front = nil
 	}
 	if c.Front == nil && c.Window.Opening != 0 {
 		c.Front = c.messageAt(c.Window.Opening)
 	}
 	// The newest turn stays in any case: the next one starts with its record.
-	shown := c.Messages.Len() - min(c.First, max(c.newestTurn(), 0))
-	if first := c.Messages.Len() - 2*shown; first > shown {
+	stay := c.Messages.Len() - min(from, max(c.newestTurn(), 0))
+	if first := c.Messages.Len() - 2*stay; first > stay {
 		// Copied: a slice of the old array would keep all of it in memory.
-		c.Messages = ListOf(append([]core.Message(nil), c.Messages.items[first:]...))
-		c.Places = ListOf(append([]window.Place(nil), c.Places.items[first:]...))
-		c.First -= first
-		for c.Homes.Len() > 1 && c.Homes.items[0].Seq < c.Places.items[0].Sequence {
+		c.Messages = ListOf(append([]core.Message(nil), c.Messages.Slice()[first:]...))
+		c.Places = ListOf(append([]window.Place(nil), c.Places.Slice()[first:]...))
+		from -= first
+		for c.Homes.Len() > 1 && c.Homes.At(0).Seq < c.Places.At(0).Sequence {
 			c.Homes = c.Homes.Without(1)
 		}
-		noted, _ := window.Find(c.noted, c.Places.items[0].Sequence)
+		noted, _ := window.Find(c.noted, c.Places.At(0).Sequence)
 		c.noted = c.noted[noted:]
 		c.size = 0
-		for i := range c.Messages.items {
-			c.size += messageSize(&c.Messages.items[i])
+		for i := range c.Messages.Len() {
+			c.size += int32(messageSize(c.Messages.At(i)))
 		}
 	}
+	c.First = int32(from)
 	return c
 }

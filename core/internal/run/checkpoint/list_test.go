@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func items(l List[int]) []int { return append([]int{}, l.items...) }
+func items(l List[int]) []int { return append([]int{}, l.Slice()...) }
 
 func TestListsThatShareAnArray(t *testing.T) {
 	base := List[int]{}.With(1).With(2)
@@ -34,7 +34,7 @@ func TestListsThatShareAnArray(t *testing.T) {
 		if diff := cmp.Diff(tt.want, items(tt.got)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
-		if tt.owner.used != nil && tt.got.used != tt.owner.used {
+		if tt.owner.in != nil && tt.got.in != tt.owner.in {
 			t.Errorf("%s: it is in another array", tt.name)
 		}
 	}
@@ -47,14 +47,14 @@ func TestListGoesAlongWithAVersionOfItself(t *testing.T) {
 	base := List[int]{}.With(1)
 	other := base.With(2).With(3).Without(1)
 	next, ok := base.along(other)
-	if !ok || !slices.Equal(next.items, []int{1, 2}) {
-		t.Fatalf("%v, %v; want 1 and 2", next.items, ok)
+	if !ok || !slices.Equal(next.Slice(), []int{1, 2}) {
+		t.Fatalf("%v, %v; want 1 and 2", next.Slice(), ok)
 	}
-	if next, ok = next.along(other); !ok || !slices.Equal(next.items, []int{1, 2, 3}) {
-		t.Fatalf("%v, %v; want 1 to 3", next.items, ok)
+	if next, ok = next.along(other); !ok || !slices.Equal(next.Slice(), []int{1, 2, 3}) {
+		t.Fatalf("%v, %v; want 1 to 3", next.Slice(), ok)
 	}
 	if next, ok = next.along(other); ok {
-		t.Errorf("it goes on behind the other's end: %v", next.items)
+		t.Errorf("it goes on behind the other's end: %v", next.Slice())
 	}
 	for name, stranger := range map[string]List[int]{
 		"one of another array": List[int]{}.With(1).With(2), "an empty one": {}, "one that begins later": other.Without(2),
@@ -63,8 +63,8 @@ func TestListGoesAlongWithAVersionOfItself(t *testing.T) {
 			t.Errorf("it goes along with %s", name)
 		}
 	}
-	if got := next.With(4); !slices.Equal(got.items, []int{1, 2, 3, 4}) || got.used != base.used {
-		t.Errorf("behind it stands %v, in another array: %v", got.items, got.used != base.used)
+	if got := next.With(4); !slices.Equal(got.Slice(), []int{1, 2, 3, 4}) || got.in != base.in {
+		t.Errorf("behind it stands %v, in another array: %v", got.Slice(), got.in != base.in)
 	}
 }
 
@@ -86,8 +86,8 @@ func TestAnyListsKeepTheirItems(t *testing.T) {
 			lists, want = append(lists, l), append(want, slices.Clone(w))
 		}
 		for i := range lists {
-			if !slices.Equal(lists[i].items, want[i]) {
-				t.Fatalf("list %d is %v, want %v", i, lists[i].items, want[i])
+			if !slices.Equal(lists[i].Slice(), want[i]) {
+				t.Fatalf("list %d is %v, want %v", i, lists[i].Slice(), want[i])
 			}
 		}
 	})
@@ -103,8 +103,8 @@ func TestListsBranchConcurrently(t *testing.T) {
 			for range 100 {
 				l = l.With(n)
 			}
-			if got := slices.Index(l.items[1:], 9-n); n != 9-n && got >= 0 || len(l.items) != 101 {
-				t.Errorf("list %d has %d items, one of another at %d", n, len(l.items), got)
+			if got := slices.Index(l.Slice()[1:], 9-n); n != 9-n && got >= 0 || len(l.Slice()) != 101 {
+				t.Errorf("list %d has %d items, one of another at %d", n, len(l.Slice()), got)
 			}
 		})
 	}

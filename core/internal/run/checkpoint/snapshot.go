@@ -157,10 +157,10 @@ type SavedState struct {
 // many keys.
 func (c *Conversation) SaveState(records thread.Records, values state.Snapshot, found bool) (*SavedState, error) {
 	s := &SavedState{turns: c.turns, manifest: manifest{
-		Run: c.Run, Step: c.Step, AsOf: c.Seq, Revision: values.Revision(), Found: found, Keys: map[state.KeyPath]uint64{},
+		Run: c.Run, Step: int(c.Step), AsOf: c.Seq, Revision: values.Revision(), Found: found, Keys: map[state.KeyPath]uint64{},
 	}}
 	for _, path := range values.Paths() {
-		asOf, stored := c.stored.Keys[path]
+		asOf, stored := c.stored[path]
 		if _, changed := c.changed[path]; changed || !stored {
 			asOf = c.Seq
 			value, _ := values.Value(path)
@@ -190,7 +190,7 @@ func snapshotRecord(records thread.Records, name string, v any) (store.Record, e
 // earlier one of the thread.
 func (c *Conversation) StateSaved(s *SavedState) *Conversation {
 	after := *c
-	after.stored, after.turns = s.manifest, max(0, c.turns-s.turns)
+	after.stored, after.turns = s.manifest.Keys, max(0, c.turns-s.turns)
 	after.changed = maps.Clone(c.changed)
 	maps.DeleteFunc(after.changed, func(_ state.KeyPath, seq uint64) bool { return seq <= s.manifest.AsOf })
 	return &after

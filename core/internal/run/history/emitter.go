@@ -195,8 +195,8 @@ func (e *Emitter) place(p position.Position) string {
 	return e.room.String()[begin:]
 }
 
-// piece is how much memory positions take in one go, in bytes: those of some eight events.
-const piece = 3 << 7
+// piece is how much memory positions take in one go, in bytes: those of some nine events.
+const piece = 448
 
 // send calls the sink, and waits for it. Code that makes a stream of the events
 // numbers them, and gives a time to those without a record: they happen now.

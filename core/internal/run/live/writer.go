@@ -71,16 +71,16 @@ type Writer struct {
 	run    core.ID
 	group  *env.Group // of the step's work
 
-	mu      sync.Mutex // guards what follows; not held over I/O
-	attempt Attempt    // zero: it has not started
-	pieces  []spoken   // all that was said, oldest first
-	texts   []byte     // their deltas
-	kept    int        // size of all of them
-	cut     int        // how many of the pieces chunks have
-	size    int        // of what no chunk has
-	since   time.Time  // when the first of that was generated, step_start apart; zero: nothing yet
-	next    int        // number of the next chunk
-	writing store.Record
+	mu      sync.Mutex    // guards what follows; not held over I/O
+	attempt Attempt       // zero: it has not started
+	pieces  []spoken      // all that was said, oldest first
+	texts   []byte        // their deltas
+	kept    int           // size of all of them
+	cut     int           // how many of the pieces chunks have
+	size    int           // of what no chunk has
+	since   time.Time     // when the first of that was generated, step_start apart; zero: nothing yet
+	next    int           // number of the next chunk
+	writing *store.Record // the chunk that is being stored; nil: none
 	demand  demand
 	until   int64         // until when a client follows, unix milliseconds
 	mark    Mark          // the last that was seen
@@ -193,15 +193,15 @@ func (w *Writer) write(ctx context.Context) error {
 			w.pause(ctx, wait, changed)
 			continue
 		}
-		if record.Name == "" {
+		if record == nil {
 			return nil
 		}
-		err := env.Protect(func() error { return w.source.Store.Put(ctx, w.key, record) })
+		err := env.Protect(func() error { return w.source.Store.Put(ctx, w.key, *record) })
 		switch {
 		case ctx.Err() != nil:
 		case err == nil:
 			failures = 0
-			w.stored(record.Name)
+			w.stored(record)
 		default:
 			if failures++; failures == chunkFailures || refused(err) {
 				w.failed(err)
@@ -226,10 +226,10 @@ func (w *Writer) pause(ctx context.Context, d time.Duration, changed <-chan stru
 // due returns the chunk to store next. If there is none yet, it returns the channel
 // that is closed when there may be one, and the time to wait for that; 0: without
 // limit. None of them: nothing will be stored any more.
-func (w *Writer) due() (record store.Record, wait time.Duration, changed <-chan struct{}) {
+func (w *Writer) due() (record *store.Record, wait time.Duration, changed <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.over || w.writing.Name != "" { // a started chunk is completed, also when no client follows any more
+	if w.over || w.writing != nil { // a started chunk is completed, also when no client follows any more
 		return w.writing, 0, nil
 	}
 	asked := w.wanted() && !w.since.IsZero()
@@ -240,7 +240,7 @@ func (w *Writer) due() (record store.Record, wait time.Duration, changed <-chan 
 		if w.changed == nil {
 			w.changed = make(chan struct{})
 		}
-		return record, wait, w.changed
+		return nil, wait, w.changed
 	}
 	if err := w.cutNext(); err != nil {
 		w.giveUp(err)
@@ -275,7 +275,7 @@ func (w *Writer) cutNext() error {
 	if w.cut == len(w.pieces) {
 		w.since = time.Time{} // else the rest is as old, and due
 	}
-	w.writing = store.Record{
+	w.writing = &store.Record{
 		Name: recordname.Chunk(w.attempt.Prefix(), w.next), Payload: payload,
 		Expires: w.source.Env.Now().Add(chunkLife).Unix(),
 	}
@@ -289,11 +289,11 @@ func refused(err error) bool {
 }
 
 // stored notes that a chunk is. It may be of an attempt that is void by now.
-func (w *Writer) stored(name string) {
+func (w *Writer) stored(record *store.Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.writing.Name == name {
-		w.writing = store.Record{}
+	if w.writing == record {
+		w.writing = nil
 		w.next++
 	}
 }
@@ -314,7 +314,7 @@ func (w *Writer) giveUp(err error) {
 // forget drops the words; the caller holds mu.
 func (w *Writer) forget() {
 	w.pieces, w.texts, w.kept, w.size = nil, nil, 0, 0
-	w.cut, w.since, w.writing = 0, time.Time{}, store.Record{}
+	w.cut, w.since, w.writing = 0, time.Time{}, nil
 }
 
 // Restart implements history.Tap: it starts the next attempt, under another fence.
