@@ -2,13 +2,16 @@ package run_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -128,6 +131,45 @@ func TestAKnownSummaryIsNotReadWhereTheLogBehindItIsTakenBack(t *testing.T) {
 			if diff := cmp.Diff(want, reads); diff != "" || w.head(t, key).Summary != 4 {
 				t.Errorf("read, cold %v, under the summary up to %d (-want +got):\n%s", cold, w.head(t, key).Summary, diff)
 			}
+		})
+	}
+}
+
+// What a run leaves when it takes back what a summary covers may need a new one: its first
+// step makes that of the conversation that is left, and both come with one write.
+func TestARunThatTakesASummaryBackMakesOneOfWhatIsLeft(t *testing.T) {
+	for _, cold := range []bool{false, true} {
+		t.Run(fmt.Sprint("cold ", cold), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				said := &summaries{}
+				w := newWorld(t, options{model: short(said)})
+				for n := range 5 {
+					w.ask(t, n, 0)
+				}
+				o := options{model: short(said), context: compacting(agent.CompactInline)}
+				w.stepper = w.other(t, o)
+				w.ask(t, 5, 0)
+				if got := w.head(t, key).Summary; got != 8 {
+					t.Fatalf("the summary up to %d is in force, want 8", got)
+				}
+				if cold {
+					w.stepper = w.other(t, o)
+				}
+				w.ask(t, 6, 7) // question 3 is at 7
+				if got := w.head(t, key); got.Summary != 4 || got.Supersedes != 13 {
+					t.Errorf("behind the record at %d the summary up to %d is in force, want 13 and 4", got.Supersedes, got.Summary)
+				}
+				if s := w.summary(t, 4); s.Predecessor != 0 || s.Text != "summary 2" {
+					t.Errorf("the new summary is %+v, want one behind none", s)
+				}
+				if asked := said.asked[1]; !strings.Contains(asked, "question 1 ") || strings.Contains(asked, "question 2 ") || strings.Contains(asked, "summary 1") {
+					t.Errorf("the new summary was made of %q", asked)
+				}
+				want := "<conversation-summary> summary 2 </conversation-summary>|question 2|turn 3|question 6"
+				if got := said.requests[6]; got != want {
+					t.Errorf("the model is shown %q, want %q", got, want)
+				}
+			})
 		})
 	}
 }

@@ -112,17 +112,25 @@ func (lo *logged) summaryAt(upTo uint64) (s thread.Summary, ok bool) {
 }
 
 // checkSummary is run at each write of a head: the summary in force is there, is of just
-// what readers see up to its turn, and so is each of its predecessors.
+// what readers see up to its turn, and so is each of its predecessors. It is the one that
+// the write finds in force, or a new one that follows that: a step that supersedes a range
+// may make one of what is left.
 func (lo *logged) checkSummary(a, b *thread.Head) {
 	if b.Summary == a.Summary && b.Supersedes == a.Supersedes {
 		return
 	}
-	if b.Summary > a.Summary {
+	stood := lo.standing(a, b)
+	if b.Summary > stood {
 		lo.th.w.Stats.Summaries.InForce++
 	}
-	fell := b.Summary < a.Summary
-	if fell && b.Supersedes == a.Supersedes {
-		lo.th.fail("the summary in force falls from %d to %d, although nothing was superseded", a.Summary, b.Summary)
+	if b.Summary < a.Summary {
+		lo.th.w.Stats.Summaries.Restored++
+		if b.Supersedes == a.Supersedes {
+			lo.th.fail("the summary in force falls from %d to %d, although nothing was superseded", a.Summary, b.Summary)
+		}
+	}
+	if b.Summary < stood {
+		lo.th.fail("after a superseded range the summary up to %d is in force, want %d or a new one behind it", b.Summary, stood)
 	}
 	for upTo := b.Summary; upTo > 0; {
 		s, ok := lo.summaryAt(upTo)
@@ -137,16 +145,10 @@ func (lo *logged) checkSummary(a, b *thread.Head) {
 		case s.From == 0 && s.Text != lo.printsOf(lo.visible, upTo):
 			lo.th.fail("the summary up to %d covers %s, readers see %s", upTo, s.Text, lo.printsOf(lo.visible, upTo))
 		}
-		if upTo == b.Summary && upTo > a.Summary && a.Exists() && s.Predecessor != lo.standing(a, b) {
-			lo.th.fail("the summary up to %d follows that up to %d, in force was that up to %d", upTo, s.Predecessor, lo.standing(a, b))
+		if upTo == b.Summary && upTo > stood && a.Exists() && s.Predecessor != stood {
+			lo.th.fail("the summary up to %d follows that up to %d, in force was that up to %d", upTo, s.Predecessor, stood)
 		}
 		upTo = s.Predecessor
-	}
-	if fell {
-		lo.th.w.Stats.Summaries.Restored++
-		if want := lo.standing(a, b); b.Summary != want {
-			lo.th.fail("after a superseded range the summary up to %d is in force, want %d", b.Summary, want)
-		}
 	}
 }
 
@@ -154,7 +156,7 @@ func (lo *logged) checkSummary(a, b *thread.Head) {
 // it, the newest predecessor that ends before that.
 func (lo *logged) standing(a, b *thread.Head) uint64 {
 	upTo := a.Summary
-	if b.Supersedes == a.Supersedes {
+	if upTo == 0 || b.Supersedes == a.Supersedes {
 		return upTo
 	}
 	for r := lo.entries[b.Supersedes-1].Superseded; upTo > 0 && upTo >= r.From; {

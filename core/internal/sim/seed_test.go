@@ -42,6 +42,12 @@ func TestARunThatBeginsAnewShowsWhatItsWindowNames(t *testing.T) {
 	replayed(t, 8817)
 }
 
+// A run takes back a range that a summary covers, and its own first step makes a summary of what
+// is left.
+func TestARunMakesASummaryOfWhatItLeaves(t *testing.T) {
+	replayed(t, 12535)
+}
+
 // replayed runs worlds and repeats their runs.
 func replayed(t *testing.T, worlds ...int) {
 	t.Helper()

@@ -342,8 +342,8 @@ var stepMutants = []mutant{
 	{
 		Name: "a state snapshot is stored under an older as-of",
 		File: "core/internal/run/checkpoint/snapshot.go",
-		Old:  "Run: c.Run, Step: c.Step, AsOf: c.Seq,",
-		New:  "Run: c.Run, Step: c.Step, AsOf: c.Seq - 1,",
+		Old:  "Run: c.Run, Step: int(c.Step), AsOf: c.Seq,",
+		New:  "Run: c.Run, Step: int(c.Step), AsOf: c.Seq - 1,",
 	},
 	{
 		Name: "what the input of a run supersedes is forgotten when it ends at once",

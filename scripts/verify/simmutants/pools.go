@@ -17,8 +17,8 @@ var poolMutants = []mutant{
 	{
 		Name: "a run that begins anew goes on with who said what it takes back",
 		File: "core/internal/run/supersede.go",
-		Old:  "	d.past, d.messages = then, then.Messages.Without(then.First)",
-		New:  "	then.Homes = d.past.Homes\n	d.past, d.messages = then, then.Messages.Without(then.First)",
+		Old:  "	d.past, d.messages = then, then.Messages.Without(int(then.First))",
+		New:  "	then.Homes = d.past.Homes\n	d.past, d.messages = then, then.Messages.Without(int(then.First))",
 	},
 	{
 		Name: "switches are not counted",

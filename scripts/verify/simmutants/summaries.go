@@ -23,8 +23,8 @@ var summaryMutants = []mutant{
 	{
 		Name: "a target of a turn that was taken back is used",
 		File: "core/internal/run/supersede.go",
-		Old:  "	d.past, d.messages = then, then.Messages.Without(then.First)",
-		New:  "	then.Window.Compact = d.past.Window.Compact\n	d.past, d.messages = then, then.Messages.Without(then.First)",
+		Old:  "	d.past, d.messages = then, then.Messages.Without(int(then.First))",
+		New:  "	then.Window.Compact = d.past.Window.Compact\n	d.past, d.messages = then, then.Messages.Without(int(then.First))",
 	},
 	{
 		Name: "a summary ends inside a round",
@@ -47,8 +47,8 @@ var summaryMutants = []mutant{
 	{
 		Name: "what a summary covers is shown beside it",
 		File: "core/internal/run/checkpoint/conversation.go",
-		Old:  "	c.First, _ = window.Find(c.Places.items, shownFrom(&c.Window))",
-		New:  "",
+		Old:  "	c.First = int32(first)",
+		New:  "	_ = first",
 	},
 	{
 		Name: "a thread that is read anew has no summary",

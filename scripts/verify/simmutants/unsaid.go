@@ -37,7 +37,7 @@ var unsaidMutants = []mutant{
 		Name: "a chunk that was not stored is left out",
 		File: "core/internal/run/live/writer.go",
 		Old:  "			_ = w.source.Env.Sleep(ctx, chunkTime) // which ends early with ctx",
-		New:  "			w.mu.Lock()\n			w.writing = store.Record{}\n			w.mu.Unlock()",
+		New:  "			w.mu.Lock()\n			w.writing = nil\n			w.mu.Unlock()",
 	},
 	{
 		Name: "a reader of a new attempt goes on behind the chunks of the last",
