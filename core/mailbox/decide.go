@@ -342,7 +342,7 @@ func (u *deciding) write(ctx context.Context, head thread.Head, inline bool) (th
 		return next, err
 	}
 	u.receipt.Duplicate = true
-	if u.known {
+	if u.known && (u.ticket == noTicket || u.counted(next)) {
 		return next, nil
 	}
 	return next, u.confirm(ctx, next)

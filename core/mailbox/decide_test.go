@@ -354,6 +354,45 @@ func TestDecisionThatIsOvertaken(t *testing.T) {
 	}
 }
 
+// An attempt that another decision has overtaken has left its record. Its client's next attempt
+// was taken on the suspension that followed: the receipts of both name that one.
+func TestAnOvertakenDecisionThatIsTakenOnTheNextSuspension(t *testing.T) {
+	for name, left := range map[string]string{
+		"the record of this form":    `{"schema":1,"decision_id":"d","action":"resume","suspension":"s0"}`,
+		"the record of another form": `{"schema":1,"decision_id":"d","action":"resume","suspension":"s0","more":1}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, head := waiting(t, asks(0))
+			w.put(t, store.Record{Name: recordname.Decision(head.Run.ID, 1, 0, thread.DecisionKey(head.Run.ID, "s0", "d")), Payload: []byte(left)})
+			w.before(func() {
+				w.decide(t, deciding("s0", "other"))
+				w.suspend(t, w.claim(t), thread.Wait, asks(0, func(t *core.Ticket) { t.Suspension.ID = "s0b" }))
+				w.decide(t, deciding("c0", "d"))
+			})
+			want := mailbox.Decided{ThreadID: "t1", RunID: head.Run.ID, CallID: "c0", SuspensionID: "s0b", DecisionID: "d", Duplicate: true, Turn: 1}
+			if diff := cmp.Diff(want, w.decide(t, deciding("c0", "d"))); diff != "" {
+				t.Errorf("receipt (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The head has forgotten the decision, and its ticket has it still.
+func TestADecisionThatItsTicketRemembers(t *testing.T) {
+	w := newWorld(t)
+	w.last = w.submit(t, input("one", ""))
+	w.suspend(t, w.calls(t, w.claim(t), true, asks(0), asks(1)), thread.Wait, asks(0), asks(1))
+	want := w.decide(t, deciding("s0", "d"))
+	want.Duplicate = true
+	for i := range 16 {
+		w.commit(t, thread.Enqueue{Dispatch: core.ID{byte(i), 1}, Run: core.ID{byte(i), 2}, Dedupe: uint64(i) + 100, Owner: "ann"})
+		w.commit(t, thread.Cancel{Run: core.ID{byte(i), 2}})
+	}
+	if diff := cmp.Diff(want, w.decide(t, deciding("s0", "d"))); diff != "" {
+		t.Errorf("receipt (-want +got):\n%s", diff)
+	}
+}
+
 // A later turn's call waits under the id of the one that was looked at.
 func TestDecisionIsNotTakenOverToTheNextTurn(t *testing.T) {
 	w, _ := waiting(t, asks(0))

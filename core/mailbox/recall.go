@@ -150,8 +150,17 @@ func (u *deciding) writeOver(ctx context.Context, name string, c commit) (thread
 	return again.run(ctx, thread.Head{})
 }
 
-// confirm compares a duplicate with the decision that was stored. If its ticket has no
-// record of it, it was a decision on an earlier suspension.
+// counted reports whether the head shows that the decision was taken on the suspension that the
+// receipt names. The decision's record does not show it: an attempt that was refused leaves one,
+// too.
+func (u *deciding) counted(head thread.Head) bool {
+	key := u.decisionKey()
+	return slices.Contains(head.Recent, key) || slices.ContainsFunc(head.Tickets, func(t thread.Ticket) bool { return t.Decision == key })
+}
+
+// confirm compares a duplicate with the decision that was stored. If that was not taken on its
+// ticket, it was a decision on an earlier suspension of the call, or on a later one that another
+// attempt has found.
 // A derived id is refused if its ticket is not decided: the head remembers the decision of
 // an earlier suspension of the same call, and this request may be meant for either.
 func (u *deciding) confirm(ctx context.Context, head thread.Head) error {
@@ -159,6 +168,9 @@ func (u *deciding) confirm(ctx context.Context, head thread.Head) error {
 		if u.derived && t.ID == u.ticket && t.Decision == 0 {
 			return core.Errorf(core.CodeConflict, "call %s waits again, and the same decision was taken before: give this one a decision_id", core.Excerpt(u.receipt.CallID))
 		}
+	}
+	if !u.counted(head) {
+		return u.recall(ctx, head)
 	}
 	stored, _, ok, err := u.s.reads.decision(ctx, u.key, u.name())
 	switch {
