@@ -63,6 +63,7 @@ func (s *Store) portions(ctx context.Context, key core.ThreadKey, whole span, ne
 			}
 			if more {
 				part = next(part, records[len(records)-1].Name)
+				part.into = records[:0]
 			}
 		}
 	}
@@ -75,8 +76,9 @@ type span struct {
 	last      string // the last name; empty: no bound
 	before    bool   // the last name itself is excluded
 	limit     int
-	whole     bool // logPortionBytes does not end it
-	backwards bool // from the last name, which must be there, to the first
+	whole     bool           // logPortionBytes does not end it
+	backwards bool           // from the last name, which must be there, to the first
+	into      []store.Record // memory for what is read; may be nil
 }
 
 func (p *span) has(name string) bool {
@@ -93,7 +95,7 @@ func (s *Store) scan(ctx context.Context, key core.ThreadKey, part span) (record
 	}
 	thread, prefix, now := recordKey(key, ""), recordKey(key, part.prefix), s.now().Unix()
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
-		records, more = nil, false
+		records, more = part.into, false
 		size, shared := 0, payloads{}
 		at, value, step := part.begin(tx.Bucket(threadsBucket).Cursor(), key)
 		for ; bytes.HasPrefix(at, prefix); at, value = step() {

@@ -91,6 +91,7 @@ func (d *database) open(timeout time.Duration) error {
 	d.pageSize = d.db.Info().PageSize
 	if d.made, err = d.file.Stat(); err == nil {
 		d.size.Store(d.made.Size())
+		d.filled = written(d.made)
 		err = d.checkFree()
 	}
 	if err != nil {
