@@ -82,11 +82,15 @@ func steered(t testing.TB, b *bench) {
 
 // histories are the lengths of thread, in messages, at which a step must cost
 // the same.
-func histories() []int {
+func histories() []int { return []int{10, longest()} }
+
+// longest is that of a long thread. With -short it is a tenth, which is still far more than
+// the window of the model.
+func longest() int {
 	if testing.Short() {
-		return []int{10, 1_000}
+		return 1_000
 	}
-	return []int{10, 10_000}
+	return 10_000
 }
 
 // cost is what was metered. State snapshots, event chunks and follow marks are apart, in
@@ -192,8 +196,8 @@ func TestStepBudget(t *testing.T) {
 	}
 }
 
-// TestColdStepBudget: a new process that takes a step of a thread of 10,000
-// messages of 2 KB reads its window and no more, and writes what a warm one
+// TestColdStepBudget: a new process that takes a step of a thread of 10,000 messages
+// of 2 KB, or 1,000 with -short, reads its window and no more, and writes what a warm one
 // writes. The window has 46 of them, about 14 read units. Three more are the
 // claim, the run's record or queued input, and the first message of a run that
 // began before the window; half a one is the snapshot of the state. Where a run
@@ -210,7 +214,7 @@ func TestColdStepBudget(t *testing.T) {
 	}{
 		{"as one run, two tool results more", always(2), oneRun, nothing,
 			budget{write: 11, read: 19, rounds: 9}, 0, kindsOfSteps[0]},
-		{"as 1,000 runs, a text that is a whole run more", first(4), thousandRuns, func(t testing.TB, b *bench) { b.submit(t, 1) },
+		{"as runs of ten messages, a text that is a whole run more", first(4), shortRuns, func(t testing.TB, b *bench) { b.submit(t, 1) },
 			budget{write: 7, read: 18, rounds: 7}, 1, kindsOfSteps[3]},
 	}
 	for _, tt := range tests {
@@ -236,23 +240,23 @@ func TestColdStepBudget(t *testing.T) {
 func oneRun(t testing.TB, b *bench) {
 	t.Helper()
 	b.submit(t, 1)
-	for b.seq(t) < 10_000 {
+	for b.seq(t) < uint64(longest()) {
 		b.step(t)
 	}
 }
 
-// thousandRuns are runs of ten messages each: the input, four turns with a
+// shortRuns are runs of ten messages each: the input, four turns with a
 // result each, and a text.
-func thousandRuns(t testing.TB, b *bench) {
+func shortRuns(t testing.TB, b *bench) {
 	t.Helper()
-	for range 1000 {
+	for range longest() / 10 {
 		b.send(t, mailbox.Submission{Messages: []core.Message{core.UserMessage(noise(2048))}})
 		for b.waiting() {
 			b.step(t)
 		}
 	}
-	if got := b.seq(t); got < 10_000 {
-		t.Fatalf("1,000 runs have %d messages", got)
+	if got := b.seq(t); got < uint64(longest()) {
+		t.Fatalf("the runs have %d messages, want %d", got, longest())
 	}
 }
 
