@@ -132,16 +132,20 @@ func openItem(key, value []byte) (item, error) {
 
 // payloads copies payloads into memory that they share: a log has many small ones, which are
 // read together and dropped together.
-type payloads struct{ free []byte }
+type payloads struct {
+	free []byte
+	read int // bytes so far
+}
 
 // mostShared is the most memory that payloads share, in bytes.
 const mostShared = 16 << 10
 
 // copied returns a copy. If there is no room for it, room is made for as many bytes as were
 // read so far.
-func (p *payloads) copied(payload []byte, read int) []byte {
+func (p *payloads) copied(payload []byte) []byte {
+	p.read += len(payload)
 	if p.free == nil || len(payload) > len(p.free) {
-		size := min(read, mostShared)
+		size := min(p.read, mostShared)
 		if size < 2*len(payload) { // it is large, or the first
 			own := make([]byte, len(payload))
 			copy(own, payload)

@@ -48,10 +48,11 @@ func (s *Store) LogBackwards(ctx context.Context, key core.ThreadKey, from, to u
 // the name where a part ended.
 func (s *Store) portions(ctx context.Context, key core.ThreadKey, whole span, next func(part span, end string) span) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
+		var m memory
 		for part, more := whole, true; more; {
 			var records []store.Record
 			var err error
-			records, more, err = s.scan(ctx, key, part)
+			records, more, err = s.scan(ctx, key, part, &m)
 			if err != nil {
 				yield(store.Record{}, err)
 				return
@@ -63,7 +64,6 @@ func (s *Store) portions(ctx context.Context, key core.ThreadKey, whole span, ne
 			}
 			if more {
 				part = next(part, records[len(records)-1].Name)
-				part.into = records[:0]
 			}
 		}
 	}
@@ -76,17 +76,23 @@ type span struct {
 	last      string // the last name; empty: no bound
 	before    bool   // the last name itself is excluded
 	limit     int
-	whole     bool           // logPortionBytes does not end it
-	backwards bool           // from the last name, which must be there, to the first
-	into      []store.Record // memory for what is read; may be nil
+	whole     bool // logPortionBytes does not end it
+	backwards bool // from the last name, which must be there, to the first
+}
+
+// memory is what a span is read into. That of one part serves for the next one, too.
+type memory struct {
+	records  []store.Record
+	payloads payloads
 }
 
 func (p *span) has(name string) bool {
 	return name != "" && name >= p.first && (p.last == "" || name < p.last || name == p.last && !p.before)
 }
 
-// scan reads a span; more reports that the limit ended it.
-func (s *Store) scan(ctx context.Context, key core.ThreadKey, part span) (records []store.Record, more bool, err error) {
+// scan reads a span; more reports that the limit ended it. The next scan into the same memory
+// overwrites the list, but not what its records refer to.
+func (s *Store) scan(ctx context.Context, key core.ThreadKey, part span, m *memory) (records []store.Record, more bool, err error) {
 	if err := key.Check(); err != nil {
 		return nil, false, err
 	}
@@ -95,8 +101,8 @@ func (s *Store) scan(ctx context.Context, key core.ThreadKey, part span) (record
 	}
 	thread, prefix, now := recordKey(key, ""), recordKey(key, part.prefix), s.now().Unix()
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
-		records, more = part.into, false
-		size, shared := 0, payloads{}
+		records, more = m.records[:0], false
+		size := 0
 		at, value, step := part.begin(tx.Bucket(threadsBucket).Cursor(), key)
 		for ; bytes.HasPrefix(at, prefix); at, value = step() {
 			name := nameOf(thread, at)
@@ -113,12 +119,13 @@ func (s *Store) scan(ctx context.Context, key core.ThreadKey, part span) (record
 			}
 			if !stored.expired(now) {
 				size += len(stored.payload)
-				stored.payload = shared.copied(stored.payload, size)
+				stored.payload = m.payloads.copied(stored.payload)
 				records = append(records, stored.record(name))
 			}
 		}
 		return nil
 	})
+	m.records = records
 	if err != nil {
 		return nil, false, fmt.Errorf("read records of %s: %w", key, err)
 	}

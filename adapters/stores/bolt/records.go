@@ -99,7 +99,7 @@ func (s *Store) Records(ctx context.Context, key core.ThreadKey, prefix, after s
 	if after != "" {
 		start = after + separator // the first name after it
 	}
-	records, _, err := s.scan(ctx, key, span{prefix: prefix, first: start, limit: limit, whole: true})
+	records, _, err := s.scan(ctx, key, span{prefix: prefix, first: start, limit: limit, whole: true}, new(memory))
 	return records, err
 }
 
@@ -109,7 +109,7 @@ func (s *Store) RecordsBackwards(ctx context.Context, key core.ThreadKey, prefix
 	if before != "" {
 		part.last = min(part.last, before)
 	}
-	records, _, err := s.scan(ctx, key, part)
+	records, _, err := s.scan(ctx, key, part, new(memory))
 	return records, err
 }
 

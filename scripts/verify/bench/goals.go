@@ -27,8 +27,8 @@ type goal struct {
 var rows = slices.Concat(races(), threads, sizes, units)
 
 var threads = []row{
-	{"cold", "first turn of a process, 1,000 turns, ms", "ColdTurn/turns=1000 ms", "cold/disk/messages=2000 p50-ms", goal{most: 12}},
-	{"cold", "first turn of a process, 4,000 turns, ms", "ColdTurn/turns=4000 ms", "cold/disk/messages=8000 p50-ms", goal{most: 50}},
+	{"cold", "first turn of a process, 1,000 turns, ms", "ColdTurn/turns=1000 p50-ms", "cold/disk/messages=2000 p50-ms", goal{most: 12}},
+	{"cold", "first turn of a process, 4,000 turns, ms", "ColdTurn/turns=4000 p50-ms", "cold/disk/messages=8000 p50-ms", goal{most: 50}},
 	{"long", "turn at 1,000 messages, in memory, ms", "LongThread/memory p50-ms", "long/memory p50-ms", goal{peer: true}},
 	{"long", "turn at 1,000 messages, on disk, ms", "LongThread/bolt p50-ms", "long/disk p50-ms", goal{peer: true}},
 	{"resident", "live heap of 1,000 threads in memory, MB", "ResidentThreads/memory live-MB/1000threads", "resident/memory live-MB/1000threads", goal{peer: true}},

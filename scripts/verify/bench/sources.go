@@ -84,10 +84,13 @@ func raceRuns(store string, clients int) int {
 	return 500
 }
 
+// coldRuns is how many processes have a first turn; the median counts.
+const coldRuns = 15
+
 func coldJobs(p programs) []job {
-	jobs := []job{p.ours("ColdTurn", 5)}
+	jobs := []job{p.ours("ColdTurn", coldRuns)}
 	for _, messages := range []string{"2000", "8000"} {
-		jobs = append(jobs, p.theirs("cold/disk/messages="+messages, percentage(), "-messages", messages, "-runs", "5")...)
+		jobs = append(jobs, p.theirs("cold/disk/messages="+messages, percentage(), "-messages", messages, "-runs", strconv.Itoa(coldRuns))...)
 	}
 	return jobs
 }

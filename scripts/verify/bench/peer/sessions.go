@@ -34,7 +34,8 @@ func long(ctx context.Context, o options) error {
 	return nil
 }
 
-// cold is the first turn in a session of so many messages after its file was opened.
+// cold is the first turn in a session of so many messages after its file was opened, without
+// the garbage of the processes before.
 func cold(ctx context.Context, o options) error {
 	s, err := serve(o.file, 1, scripted{})
 	if err != nil {
@@ -52,6 +53,7 @@ func cold(ctx context.Context, o options) error {
 		if err != nil {
 			return err
 		}
+		runtime.GC()
 		began := time.Now()
 		if _, err := s.stream("long", "hello"); err != nil {
 			return err
