@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"runtime"
 	"sync"
 	"time"
 
@@ -75,6 +76,16 @@ func sleep(ctx context.Context, d time.Duration) error {
 }
 
 func wait(ctx context.Context, done <-chan struct{}) error {
+	// What is waited for is often the work of a goroutine that is ready: it goes first. Then
+	// nobody waits for ctx, which may have no channel yet.
+	for range 2 {
+		select {
+		case <-done:
+			return nil
+		default:
+			runtime.Gosched()
+		}
+	}
 	select {
 	case <-done:
 		return nil

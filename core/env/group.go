@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -15,8 +16,7 @@ import (
 // *PanicError.
 type Group struct {
 	env     *Env
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
+	ctx     lazy
 	mu      sync.Mutex // guards what follows
 	err     error
 	running int           // or to start later
@@ -27,8 +27,8 @@ type Group struct {
 // Group returns a group and the context that its functions should use. The
 // caller must call Wait.
 func (e *Env) Group(ctx context.Context) (*Group, context.Context) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	return &Group{env: e, ctx: ctx, cancel: cancel}, ctx
+	g := &Group{env: e, ctx: lazy{parent: ctx}}
+	return g, &g.ctx
 }
 
 // Go starts f.
@@ -41,7 +41,7 @@ func (g *Group) Go(f func(ctx context.Context) error) {
 
 func (g *Group) run(f func(ctx context.Context) error) {
 	defer g.done()
-	if err := Protect(func() error { return f(g.ctx) }); err != nil {
+	if err := Protect(func() error { return f(&g.ctx) }); err != nil {
 		g.Fail(err)
 	}
 }
@@ -53,7 +53,7 @@ func (g *Group) Fail(err error) {
 	defer g.mu.Unlock()
 	if g.err == nil {
 		g.err = err
-		g.cancel(err)
+		g.ctx.end(err)
 	}
 }
 
@@ -69,6 +69,13 @@ func (g *Group) Later(d time.Duration, f func(ctx context.Context) error) {
 	g.mu.Unlock()
 }
 
+// runs reports whether a function has not returned.
+func (g *Group) runs() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.running > 0
+}
+
 // done notes the end of one function.
 func (g *Group) done() {
 	g.mu.Lock()
@@ -82,7 +89,7 @@ func (g *Group) done() {
 
 // Cancel ends the context of the group's functions.
 func (g *Group) Cancel() {
-	g.cancel(context.Canceled)
+	g.ctx.end(nil)
 	g.mu.Lock()
 	stop := g.stop
 	g.stop = nil
@@ -94,6 +101,9 @@ func (g *Group) Cancel() {
 
 // Wait returns when every function has returned, with the first error.
 func (g *Group) Wait() error {
+	if g.runs() {
+		runtime.Gosched() // what is ready goes first: it often ends
+	}
 	g.mu.Lock()
 	if g.running > 0 && g.idle == nil {
 		g.idle = make(chan struct{})
@@ -103,7 +113,7 @@ func (g *Group) Wait() error {
 	if idle != nil {
 		_ = g.env.Wait(context.Background(), idle) // which never ends
 	}
-	g.cancel(context.Canceled)
+	g.ctx.end(nil)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.err

@@ -24,7 +24,6 @@ type audience struct {
 	// earlier are the messages for a messages_snapshot after run_start; nil: none is sent.
 	earlier  []core.Message
 	sequence uint64 // of the last event; the first one has 1
-	step     int    // of the last event that has one
 	// gone is why nothing is emitted any more: an error of the listener, or errOver; nil: the
 	// listener is there.
 	gone     error
@@ -34,6 +33,7 @@ type audience struct {
 	// partial reports that part of a step was shown that may become void: step_restarted
 	// announces that, and nothing else may follow it unannounced.
 	partial bool
+	step    int32 // of the last event that has one
 	// shown has the items that were shown and may be emitted again.
 	shown map[item]struct{}
 }
@@ -75,7 +75,7 @@ func (a *audience) deliver(e core.Event) error {
 		e.Time = core.Millis(a.env.Millis())
 	}
 	if e.Step > 0 {
-		a.step = e.Step
+		a.step = int32(e.Step)
 	}
 	if err := env.Protect(func() error { return a.listener.Emit(e) }); err != nil {
 		a.gone = fmt.Errorf("the listener is gone: %w", err)
@@ -164,23 +164,22 @@ func (a *audience) stored() { a.partial = false }
 // state reports that the step changed the state, so that the reader needs a new snapshot.
 func (a *audience) restart(run core.ID) (state bool) {
 	if a.partial {
-		_ = a.emit(core.Event{Type: core.EventStepRestarted, RunID: run, Step: a.step}) // gone keeps the error
+		_ = a.emit(core.Event{Type: core.EventStepRestarted, RunID: run, Step: int(a.step)}) // gone keeps the error
 	}
 	return a.partial && a.changed
 }
 
 // yield emits run_yield, which ends the stream and not the run.
 func (a *audience) yield(run core.ID) {
-	_ = a.emit(core.Event{Type: core.EventRunYield, RunID: run, Step: a.step}) // gone keeps the error
+	_ = a.emit(core.Event{Type: core.EventRunYield, RunID: run, Step: int(a.step)}) // gone keeps the error
 }
 
 // item names a thing that a stream shows at most once. A result is named by its message id, a
 // ticket by its suspension id, a decision by its own id and its call's. A change of the state
 // is named by its revision, the end of a step by the step's number.
 type item struct {
-	kind   itemKind
 	name   string
-	number uint64
+	number uint64 // its kind is in the highest byte
 }
 
 type itemKind uint8
@@ -193,11 +192,14 @@ const (
 	itemEnd
 )
 
-func resultItem(message string) item    { return item{kind: itemResult, name: message} }
-func ticketItem(suspension string) item { return item{kind: itemTicket, name: suspension} }
-func changeItem(revision uint64) item   { return item{kind: itemChange, number: revision} }
-func endItem(step int) item             { return item{kind: itemEnd, number: uint64(step)} }
+func (k itemKind) named(name string) item { return item{name: name, number: uint64(k) << 56} }
+func (k itemKind) numbered(n uint64) item { return item{number: uint64(k)<<56 | n} }
+
+func resultItem(message string) item    { return itemResult.named(message) }
+func ticketItem(suspension string) item { return itemTicket.named(suspension) }
+func changeItem(revision uint64) item   { return itemChange.numbered(revision) }
+func endItem(step int) item             { return itemEnd.numbered(uint64(step)) }
 
 func decisionItem(call, decision string) item {
-	return item{kind: itemDecision, name: call + "\x00" + decision} // which no decision has
+	return itemDecision.named(call + "\x00" + decision) // which no decision has
 }

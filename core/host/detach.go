@@ -60,7 +60,7 @@ func cancellable(ctx, free context.Context, e *env.Env) (context.Context, contex
 	if deadline, ok := ctx.Deadline(); ok {
 		return e.WithDeadline(free, deadline)
 	}
-	return context.WithCancel(free)
+	return env.Cancellable(free)
 }
 
 // hosted is a context that ends with one context and has the values of another, which never

@@ -5,6 +5,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/toolrun"
 	"github.com/reveille-run/reveille/core/tool"
@@ -93,7 +94,7 @@ func (s *scheduler) beside(ctx context.Context) {
 		}
 		return
 	}
-	ctx, s.cancel = context.WithCancel(ctx)
+	ctx, s.cancel = env.Cancellable(ctx)
 	s.first = s.attempt(ready[0])
 	r.holder.startTool(ctx, s.first)
 }

@@ -18,17 +18,17 @@ import (
 // logPart is what a write does to the log: the entries that it makes visible, and the
 // input and summary that come in force with them.
 type logPart struct {
-	codec    thread.Records
+	codec    *thread.Records
 	from     uint64 // sequence of the log's newest record before the write
 	entries  []thread.Entry
 	consumed []thread.InboxRef // inbox entries among them
 	cut      uint64            // the log is superseded from here on; 0: it is not
 	summary  uint64            // the summary that comes in force ends there; 0: the one that is stays
-	schema   uint16            // of its record
 	prompts  *[]store.Record   // of requests, which go with the entries; nil: none
 	sum      uint32            // checksum of the log's tail up to from, see thread.Head.TailSum
+	schema   uint16            // of the record of that summary
 	sealed   [][]byte          // the stored forms of the entries that no result has, from the last seal
-	usual    [3][]byte         // room for them, which is enough for most writes
+	usual    [2][]byte         // room for them, which is enough for most writes
 	err      error             // an entry cannot be encoded, found by the last seal
 }
 
@@ -36,7 +36,7 @@ type logPart struct {
 func newLogPart(h *holder, d *draft) logPart {
 	summary, schema := d.newlySummed(h.head.Summary)
 	return logPart{
-		codec: h.records, from: d.from, entries: d.entries, consumed: d.consumed, cut: d.cut, summary: summary, schema: schema, prompts: &d.prompts,
+		codec: &h.records, from: d.from, entries: d.entries, consumed: d.consumed, cut: d.cut, summary: summary, schema: schema, prompts: &d.prompts,
 		sum: h.head.TailSum,
 	}
 }
@@ -91,7 +91,7 @@ func (p *logPart) addTo(to *plan) {
 
 // encodeRun makes the record of a run. It is rewritten with the fence and version of the
 // head that it goes with, so that a late write of a lost claim cannot replace a newer one.
-func encodeRun(codec thread.Records, r *thread.RunRecord) (store.Record, error) {
+func encodeRun(codec *thread.Records, r *thread.RunRecord) (store.Record, error) {
 	payload, err := codec.EncodeRun(r)
 	return store.Record{Name: recordname.Run(r.ID), Payload: payload}, err
 }
@@ -99,20 +99,20 @@ func encodeRun(codec thread.Records, r *thread.RunRecord) (store.Record, error) 
 // runPart is the run as a write finds it: the values for its record, and for the
 // lists of threads, for each head that may follow from the write.
 type runPart struct {
-	codec      thread.Records
+	codec      *thread.Records
 	account    *accounting.Run
 	env        *env.Env              // its clock says until when a stretch of the run's accounts goes
 	user       string                // owner of the thread
-	unread     bool                  // what the run has used cannot be read
 	before     *thread.RunRecord     // the record before the write; it is not changed
 	totals     *thread.Totals        // of the run; they are not changed while the write is tried
 	messages   []core.Message        // of the thread, those that the write adds among them
 	answer     *model.ResponseFormat // the form that the run's answer must have; nil: none, or unknown
 	end        *core.Termination     // nil: the run continues, or waits
-	form       thread.Form           // of its end
 	unfinished *thread.Unfinished    // the step that the end cuts short; nil: none
 	times      thread.Times          // of the run, from the head before the write
 	lost       uint8                 // claims of the run that were lost
+	form       thread.Form           // of its end
+	unread     bool                  // what the run has used cannot be read
 	unlogged   *accounting.Spent     // usage of models for a turn, which counts unless the log has it; nil: none
 	logEnd     uint64                // sequence of the log's newest record before the write
 	at         int64                 // when it ends or begins to wait, unix milliseconds: read once for all tries and forms of the write
@@ -122,7 +122,7 @@ type runPart struct {
 // and at when that is.
 func newRunPart(h *holder, b *base, d *draft, end *core.Termination, form thread.Form, at int64) runPart {
 	p := runPart{
-		codec: h.records, account: &h.account, env: h.env, user: h.head.Owner, unread: b.conversation == nil,
+		codec: &h.records, account: &h.account, env: h.env, user: h.head.Owner, unread: b.conversation == nil,
 		before: b.record, totals: &d.totals, messages: d.messages.Slice(), end: end, form: form, logEnd: d.from, at: at,
 		times: h.head.Times(), lost: h.head.Run.Lost,
 	}

@@ -73,7 +73,7 @@ func TestTheLogOfAWriteIsTheDrafts(t *testing.T) {
 		from: 7, entries: []thread.Entry{{Step: 1}}, consumed: []thread.InboxRef{{Seq: 8}}, cut: 5,
 		past: &checkpoint.Conversation{Summary: &checkpoint.Summary{UpTo: 6, Schema: 2}},
 	}
-	want := logPart{codec: h.records, from: 7, entries: d.entries, consumed: d.consumed, cut: 5, summary: 6, schema: 2, prompts: &d.prompts, sum: 9}
+	want := logPart{codec: &h.records, from: 7, entries: d.entries, consumed: d.consumed, cut: 5, summary: 6, schema: 2, prompts: &d.prompts, sum: 9}
 	if diff := cmp.Diff(want, newLogPart(h, d), cmp.AllowUnexported(logPart{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -20,7 +20,7 @@ func (w *Writer) Hear(h *Hearing) (events []core.Event) {
 	}
 	for i := max(h.pieces-1, 0); i < len(w.pieces); i++ {
 		p := &w.pieces[i]
-		end := p.begin + p.delta
+		end := int(p.begin + p.delta)
 		if i < h.pieces && end == h.texts {
 			continue
 		}

@@ -13,20 +13,20 @@ type spoken struct {
 	brief brief
 	whole *core.Event // without its delta, of an event that has more than a brief one; nil: it has not
 	at    spot
-	begin int // of its delta, in texts
-	delta int // bytes of it
-	size  int // about, in bytes of JSON
+	begin int32 // of its delta, in texts, which have chunkKeep bytes at most
+	delta int32 // bytes of it
+	size  int32 // about, in bytes of JSON
 }
 
 // spot is a position within the attempt; kind 0: the event has none.
 type spot struct {
-	block, end int
+	block, end int32
 	kind       position.Kind
 }
 
 // position is that of a spot of the attempt.
 func (a Attempt) position(s spot) position.Position {
-	return position.Position{Run: a.Run, Step: a.Step, Attempt: a.Fence, Block: s.block, End: s.end, Kind: s.kind}
+	return position.Position{Run: a.Run, Step: a.Step, Attempt: a.Fence, Block: int(s.block), End: int(s.end), Kind: s.kind}
 }
 
 // brief is all that the events of a turn's words have, and a quarter of the size of an event.
@@ -61,13 +61,13 @@ const pieceSize = 160
 // put appends an event: its delta is added to that of the last piece which it continues,
 // and is cut into several pieces where it is larger than a chunk. The caller holds mu.
 func (w *Writer) put(event core.Event, place position.Position) {
-	at, delta := spot{place.Block, place.End, place.Kind}, event.Delta
+	at, delta := spot{int32(place.Block), int32(place.End), place.Kind}, event.Delta
 	event.Delta = ""
 	for {
 		n, weight := weigh(delta, chunkSize)
 		part := at
 		if rest := len(delta) - n; rest > 0 && at.kind != 0 {
-			part.end -= rest
+			part.end -= int32(rest)
 		}
 		w.addPiece(&event, part, delta[:n], weight)
 		if delta = delta[n:]; delta == "" {
@@ -86,8 +86,8 @@ func (w *Writer) addPiece(event *core.Event, at spot, delta string, weight int) 
 	w.size, w.kept = w.size+weight, w.kept+weight
 	if last := len(w.pieces) - 1; last >= w.cut && weight > 0 {
 		p := &w.pieces[last]
-		if p.brief.kind == event.Type && p.at.block == at.block && p.at.kind == at.kind && p.size+weight <= chunkSize {
-			p.at, p.delta, p.size = at, p.delta+len(delta), p.size+weight
+		if p.brief.kind == event.Type && p.at.block == at.block && p.at.kind == at.kind && int(p.size)+weight <= chunkSize {
+			p.at, p.delta, p.size = at, p.delta+int32(len(delta)), p.size+int32(weight)
 			return
 		}
 	}
@@ -96,7 +96,7 @@ func (w *Writer) addPiece(event *core.Event, at spot, delta string, weight int) 
 	}
 	size := pieceSize + len(event.EncryptedValue) + len(event.CallID) + len(event.Name)
 	s := newSpoken(event)
-	s.at, s.begin, s.delta, s.size = at, begin, len(delta), weight+size
+	s.at, s.begin, s.delta, s.size = at, int32(begin), int32(len(delta)), int32(weight+size)
 	w.pieces = append(w.pieces, s)
 	w.size, w.kept = w.size+size, w.kept+size
 }

@@ -253,10 +253,10 @@ func (w *Writer) cutNext() error {
 	var stored chunkRecord
 	size := 0
 	for _, p := range w.pieces[w.cut:] {
-		if size+p.size > chunkMost && size > 0 {
+		if size+int(p.size) > chunkMost && size > 0 {
 			break
 		}
-		size += p.size
+		size += int(p.size)
 		e := chunkEvent{Event: p.event()}
 		e.Delta = string(w.texts[p.begin : p.begin+p.delta])
 		if !utf8.ValidString(e.Delta) { // JSON would make something else of it
