@@ -178,7 +178,7 @@ func TestWhatAWriteStoresOfTheAccounts(t *testing.T) {
 	head.Run.ID = core.ID{1}
 
 	accounts := begun()
-	p := runPart{account: &accounts, env: env.System(), totals: new(thread.Totals), form: thread.FormLeast, unlogged: asked, logEnd: 7}
+	p := runPart{codec: new(thread.Records), account: &accounts, env: env.System(), totals: new(thread.Totals), form: thread.FormLeast, unlogged: asked, logEnd: 7}
 	to := plan{run: new(thread.RunRecord), records: make([]store.Record, 3)}
 	p.addAccount(&to, head, thread.Result{})
 	if len(to.records) != 4 || to.records[3].Name != recordname.Wasted(core.ID{1}, 21) || to.left != 0 || to.err != nil {
@@ -209,7 +209,7 @@ func TestWhatListsARun(t *testing.T) {
 	for _, detail := range []string{"", "the model failed"} {
 		end := &core.Termination{Type: core.TerminationError, Code: "model", Detail: detail}
 		r := &thread.RunRecord{Run: core.Run{ID: core.ID{1}, AgentID: "demo", Status: core.RunDone, Steps: 4, Usage: usage, Termination: end}}
-		p := runPart{before: r, at: 50}
+		p := runPart{codec: new(thread.Records), before: r, at: 50}
 		var to plan
 		p.addTo(&to, thread.Head{}, thread.Done, r)
 		got, err := thread.Records{}.DecodeListing(to.records[1].Payload)

@@ -21,7 +21,7 @@ import (
 func TestWhatAWriteAsksOfTheHead(t *testing.T) {
 	var (
 		consumed = []thread.InboxRef{{ID: core.ID{1}, Revision: 2, Seq: 8}}
-		log      = logPart{from: 7, entries: make([]thread.Entry, 3), consumed: consumed, cut: 5, summary: 4, schema: 2}
+		log      = logPart{codec: new(thread.Records), from: 7, entries: make([]thread.Entry, 3), consumed: consumed, cut: 5, summary: 4, schema: 2}
 		round    = callPart{calls: []thread.CallStatus{thread.CallRunning}, tickets: []thread.Ticket{{ID: 3}}, adopted: 3, through: new(uint32(1))}
 		done     = []thread.CallStatus{thread.CallDone}
 		ends     = runPart{end: &core.Termination{}}
@@ -48,7 +48,7 @@ func TestWhatAWriteAsksOfTheHead(t *testing.T) {
 			}},
 		{"a failure", &failWrite{log: log, listens: true, adopted: 1, through: round.through},
 			thread.CommitStep{Fence: 9, From: 7, Outcome: thread.Done, Listens: true, Seq: 10, Summary: 4, Cut: 5, Schema: 2, Through: round.through}},
-		{"a failure in a round", &failWrite{log: logPart{from: 7}, inRound: true, adopted: 3},
+		{"a failure in a round", &failWrite{log: logPart{codec: new(thread.Records), from: 7}, inRound: true, adopted: 3},
 			thread.CommitStep{Fence: 9, From: 7, Outcome: thread.Done, Listens: true, Seq: 7, Schema: 3}},
 		{"a close", &closeWrite{log: log, adopted: 3}, thread.CommitClose{Fence: 9, From: 7, Seq: 10, Summary: 4, Cut: 5, Schema: 3}},
 		{"a claim that is given back", &nackWrite{
@@ -122,7 +122,7 @@ func TestTheLastFormLeavesOutUsageThatIsTooLarge(t *testing.T) {
 	add := func(form thread.Form, user int) plan {
 		books := accounting.Books{Store: refusing{}, Metering: &accounting.Metering{Keep: time.Hour}}
 		accounts := books.Run(accounting.Claim{Run: core.ID{1}})
-		p := runPart{account: &accounts, env: env.System(), user: strings.Repeat("u", user), form: form, totals: new(thread.Totals)}
+		p := runPart{codec: new(thread.Records), account: &accounts, env: env.System(), user: strings.Repeat("u", user), form: form, totals: new(thread.Totals)}
 		to := plan{run: new(thread.RunRecord)}
 		p.addAccount(&to, thread.Head{}, thread.Result{Stretch: &thread.Stretch{Number: 1, Since: 1_000_000}})
 		return to
@@ -163,7 +163,7 @@ func TestTheLastFormLeavesOutUsageThatIsTooLarge(t *testing.T) {
 func TestWhatListsTheThreadOfARun(t *testing.T) {
 	end := &core.Termination{Type: core.TerminationError, Code: "model", Detail: "the model failed"}
 	r := &thread.RunRecord{Run: core.Run{ID: core.ID{1}, AgentID: "demo", Status: core.RunDone, Response: "said", Termination: end}, Parent: &thread.Parent{Thread: "parent"}}
-	p := runPart{before: r, at: 50}
+	p := runPart{codec: new(thread.Records), before: r, at: 50}
 	var to plan
 	p.addTo(&to, thread.Head{Owner: "ann"}, thread.Done, r)
 	if len(to.records) != 2 || to.err != nil {
