@@ -79,7 +79,7 @@ python=$(scripts/verify/python.sh aws)
 : >"$log" # it is read before the server has made it
 nohup "$python" scripts/verify/aws_server.py --host 127.0.0.1 --port "$port" >"$log" 2>&1 </dev/null &
 echo $! >"$pid"
-for _ in $(seq 300); do
+for _ in $(seq 1200); do # two minutes: the processors may be busy
 	at=$(url)
 	if [ -n "$at" ] && responds "$at"; then
 		write_environment "$at" "$at" "$at" "$at" "$at" "$at"
