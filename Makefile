@@ -134,11 +134,12 @@ BUNDLE := cd adapters/protocols/page && NODE_PATH=packages $(GO) tool esbuild sr
 
 unit: ## Run all tests except the kill tests
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
-	$(GO) test -p 4 -vet=off $(RACE) -skip '$(LONE)' $$($(GO) list ./functions/... ./core/... ./adapters/...) # the longest first; more at a time than there are processors: some wait for the disk
+	GORACE=atexit_sleep_ms=50 $(GO) test -p 4 -vet=off $(RACE) -skip '$(LONE)' $$($(GO) list ./functions/... ./core/... ./adapters/...) # the longest first; more at a time than there are processors: some wait for the disk
 	$(GO) test -p 4 -vet=off $$($(GO) list ./scripts/... | grep -vE "/scripts/verify/(house|docs)") # they start programs and wait; check has run the house and the documents
 	$(GO) test -vet=off -run '$(LONE)|$(NORACE)' $(NORACEIN)
 	$(GO) test -vet=off -short -run EveryHead ./core/internal/thread
 
+# The race detector lets each of a hundred programs sleep for a second before it ends: here 50 ms.
 # Tests that compute in one goroutine. With the race detector they take five times as long.
 LONE := NoDamageHides|WhicheverOperation|RunsOfAllSizes|PowerLoss$$|RandomChangesKeep|NothingIsViolatedInAny|EachMistakeIsNamed|ThePageIsCompressed|ClockIsNamed|AtTenThousandMessages|AtMost64KB|ALargeStateIsNotShown|OfATemplate|ATemplateEnds|PartOfASchemaWeighs|MadeToLookAlike|BoundsOfACheck|ReadAllocatesFor|MemoryOfManyValues|TheMemoryOfABody|BodiesOf4MBAtEvery|MoreCrashes|TestCrashes$$|NoHistoryBreaksTheRules|DecodeTakesLinearTime|WhatIsHeldIsBounded|FilesAreBoundedTogether|ABodyIsNotCopied|AHistoryIsSkipped|ColdStepReadsNoMore|ColdStepUnderASummary|TestARunThatTakesAnotherUp|ARecordNamesTheRanges|RequestsBeginLike|ToolsThatWaitForAChild|OutsideOutlives|TheExampleSurvives|ToolsThatSayWhat|EffectMayBeLost|ChildIsToldOnce|ADeletedThreadLeaves|ChangesOfAStateArePaged|StateThatIsTooLarge|ClientsThatReadNothingHold|AChatOfALongHistory|RequestsOfALongThread|AsksToGoOnBehindASummary|OutagesOfAProvider|PagesOfAThreadsRuns|ThreadsArePagedByBytes|ACheckThatMultiplies|AreCountedOften|AFoldIsLinear|AnEntryThatIsCutOff
 # Tests that skip themselves, or a part of themselves, with the race detector.

@@ -60,7 +60,7 @@ func TestEventReachesATarget(t *testing.T) {
 		t.Skip("AWS_ENDPOINT_URL_EVENTBRIDGE is not set: this test needs an endpoint; make test-aws starts one and sets it")
 	}
 	name := fmt.Sprintf("runs-%d", time.Now().UnixNano())
-	made, err := New(awsenv.Config{}, nil, name)
+	made, err := New(awsenv.Config{Timeout: 30 * time.Second}, nil, name) // the first event takes moto seconds on a busy machine
 	if err != nil {
 		t.Fatal(err)
 	}
