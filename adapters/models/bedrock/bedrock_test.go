@@ -291,13 +291,13 @@ func TestASilentStream(t *testing.T) {
 				<-r.Context().Done()
 			})
 			request := hello()
-			request.StreamIdleTimeout = 50 * time.Millisecond
+			request.StreamIdleTimeout = 300 * time.Millisecond
 			var last error
 			for _, err := range m.Stream(t.Context(), request) {
 				last = err
 			}
 			var e *model.Error
-			if !errors.As(last, &e) || e.Kind != test.kind || e.Message != "bedrock: no data for 50ms" {
+			if !errors.As(last, &e) || e.Kind != test.kind || e.Message != "bedrock: no data for 300ms" {
 				t.Errorf("got %+v, want %s", last, test.kind)
 			}
 		})
