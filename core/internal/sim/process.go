@@ -149,9 +149,9 @@ func (h *host) invoke(limit time.Duration, f func(ctx context.Context), after fu
 		}
 	})
 	if w.config.Processes.Killed && h.role != roleSweep && w.now < w.stop && w.random.chance(0.4) {
-		within := 40 * time.Second
+		within := max(40*time.Second, w.config.Slow+20*time.Second)
 		if h.role == roleAPI { // most requests are soon over
-			within = 12 * time.Second
+			within = max(12*time.Second, w.config.Slow)
 		}
 		w.at(w.random.between(0, within), func() {
 			if !over {
