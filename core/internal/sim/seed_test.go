@@ -36,6 +36,11 @@ func TestAReplayFinishesResultsInTheirPlaces(t *testing.T) {
 	replayed(t, 10435, 72242)
 }
 
+// A gate ends the run over a call that was decided while another one ran, which then asks.
+func TestAReplayBlocksARoundBeforeACallAsks(t *testing.T) {
+	replayed(t, 18508)
+}
+
 // A run takes the end of a thread back whose newest turn that is left shows a message from before
 // its window: the run's first request shows it too, as its record says.
 func TestARunThatBeginsAnewShowsWhatItsWindowNames(t *testing.T) {

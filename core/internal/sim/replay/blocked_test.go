@@ -16,6 +16,14 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
+// callsTwice is a turn with two calls.
+func callsTwice(_ int, yield func(model.Delta, error) bool, _ model.Request) {
+	for range 2 {
+		_ = yield(model.Delta{Type: model.DeltaToolStart, Name: "work"}, nil) && yield(model.Delta{Type: model.DeltaToolArgument, Text: "{}"}, nil)
+	}
+	yield(model.Delta{Type: model.DeltaStop, Stop: core.StopToolUse}, nil)
+}
+
 // A call that is decided while another one runs may end the run over a gate: the other's
 // result is there all the same. In the records both were decided before the round continued.
 func TestReplayOfARoundThatIsBlockedWhileACallRuns(t *testing.T) {
@@ -41,12 +49,7 @@ func TestReplayOfARoundThatIsBlockedWhileACallRuns(t *testing.T) {
 				}
 				return plugin.Allow, nil
 			},
-			turns: func(n int, yield func(model.Delta, error) bool, _ model.Request) {
-				for range 2 {
-					_ = yield(model.Delta{Type: model.DeltaToolStart, Name: "work"}, nil) && yield(model.Delta{Type: model.DeltaToolArgument, Text: "{}"}, nil)
-				}
-				yield(model.Delta{Type: model.DeltaStop, Stop: core.StopToolUse}, nil)
-			},
+			turns: callsTwice,
 		}
 		blocks.run = func(_ context.Context, c tool.Call) (tool.Result, error) {
 			err := approve(0)
@@ -59,6 +62,42 @@ func TestReplayOfARoundThatIsBlockedWhileACallRuns(t *testing.T) {
 		if err := approve(1); err != nil {
 			t.Fatal(err)
 		}
+		r.work(t)
+		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 1 steps, 6 records): the same", r.replayed(t, blocks, core.ID{}, run)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A gate ends the run over a call that was decided while another one ran, which then asks: it is
+// asked too late, and was not executed.
+func TestReplayOfARoundThatIsBlockedBeforeACallAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r *recorder
+		var run mailbox.Receipt
+		blocks := code{
+			mode: agent.ParallelBatchApproval,
+			gate: func(c plugin.GateCall) (plugin.Verdict, error) {
+				switch {
+				case c.CallIndex == 0:
+					return plugin.Allow, nil
+				case c.Resume == nil:
+					return plugin.Suspend(core.TicketRequest{Action: "ask"}), nil
+				}
+				return plugin.Block("no"), nil
+			},
+			turns: callsTwice,
+		}
+		blocks.run = func(context.Context, tool.Call) (tool.Result, error) {
+			info, err := r.ReadRun(t.Context(), ann, run.RunID)
+			if err == nil {
+				_, err = r.Decide(t.Context(), ann, run.RunID, mailbox.Deciding{Target: info.Tickets[0].Suspension.ID, Decision: core.Decision{Action: core.DecisionResume}})
+			}
+			time.Sleep(5 * time.Second)
+			return tool.Suspended(core.TicketRequest{Action: "ask"}), err
+		}
+		r = newRecorder(t, blocks)
+		run = r.submit(t, "hi", "")
 		r.work(t)
 		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 1 steps, 6 records): the same", r.replayed(t, blocks, core.ID{}, run)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)

@@ -56,6 +56,9 @@ type recordedStep struct {
 	// blockedLast means that the call over which a gate ended a parallel round was decided
 	// while others, which had waited with it, ran already. The records do not tell either.
 	blockedLast bool
+	// blockedFirst means that it was decided as soon as it waited, while others ran that had not
+	// waited.
+	blockedFirst bool
 }
 
 // input is what was steered to a run.
@@ -257,14 +260,14 @@ func (r *recording) crowded() bool {
 func (r *recording) otherwise(n int) (other bool) {
 	for _, s := range r.steps {
 		if n < readings && s.blocked() && len(s.decided) > 0 {
-			s.tooLate, s.blockedLast, other = n&1 != 0, n&2 != 0, true
+			s.tooLate, s.blockedLast, s.blockedFirst, other = n&1 != 0, n&2 != 0, n&4 != 0, true
 		}
 	}
 	return other
 }
 
 // readings is how many there are.
-const readings = 4
+const readings = 8
 
 // lostAtItsStart reports whether a run that was to supersede the log ended before its
 // first step, and claims of it were lost: the claim that had superseded it decides the

@@ -66,7 +66,8 @@ func (d *director) Commit(ctx context.Context, key core.ThreadKey, known thread.
 }
 
 // decideInLine decides about calls that wait while later results in the line are held
-// back: those were decided while siblings still ran. It returns the head then.
+// back: those were decided while siblings still ran. So was, as some rounds are read, the
+// call over which a gate has ended the run. It returns the head then.
 func (d *director) decideInLine(ctx context.Context, head thread.Head) (thread.Head, error) {
 	s := d.recording.steps[int(head.Run.Step)]
 	if s == nil {
@@ -74,6 +75,9 @@ func (d *director) decideInLine(ctx context.Context, head thread.Head) (thread.H
 	}
 	now := slices.DeleteFunc(undecided(head.Tickets), func(t thread.Ticket) bool {
 		mine := s.result(int(t.Call))
+		if s.blockedFirst && mine != nil && mine.Message.ToolResult.Status == core.ResultBlocked {
+			return false
+		}
 		if mine == nil || mine.Place == 0 || !d.due(s, int(t.Call)) {
 			return true
 		}
