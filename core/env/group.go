@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -69,13 +68,6 @@ func (g *Group) Later(d time.Duration, f func(ctx context.Context) error) {
 	g.mu.Unlock()
 }
 
-// runs reports whether a function has not returned.
-func (g *Group) runs() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.running > 0
-}
-
 // done notes the end of one function.
 func (g *Group) done() {
 	g.mu.Lock()
@@ -101,9 +93,6 @@ func (g *Group) Cancel() {
 
 // Wait returns when every function has returned, with the first error.
 func (g *Group) Wait() error {
-	if g.runs() {
-		runtime.Gosched() // what is ready goes first: it often ends
-	}
 	g.mu.Lock()
 	if g.running > 0 && g.idle == nil {
 		g.idle = make(chan struct{})

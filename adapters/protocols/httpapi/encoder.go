@@ -18,9 +18,9 @@ import (
 // The frames of a response are numbered here: they are all that a client has of a
 // stream that resume has cut.
 type encoder struct {
-	from     host.Missed
-	last     string // id of the last frame
-	sequence uint64 // of the last frame
+	from     *host.Missed // of a client that comes back; nil: the whole stream is new, and nothing is cut
+	last     string       // id of the last frame
+	sequence uint64       // of the last frame
 	run      core.ID
 	env      *env.Env
 	ended    bool
@@ -42,7 +42,12 @@ const usual = 320
 
 // newEncoder returns the encoder of a stream from a client's Last-Event-ID on.
 func newEncoder(from host.Missed, last string, env *env.Env) *encoder {
-	return &encoder{from: from, last: last, env: env, json: members{text: make([]byte, 0, usual)}}
+	e := &encoder{last: last, env: env, json: members{text: make([]byte, 0, usual)}}
+	if from.Active() {
+		missed := from // allocated for a client that comes back
+		e.from = &missed
+	}
+	return e
 }
 
 // Header implements protocol.Encoder.
@@ -55,14 +60,14 @@ func (e *encoder) Ended() bool { return e.ended }
 func (e *encoder) Encode(event core.Event) ([]protocol.Frame, error) {
 	e.json.text, e.json.err = e.json.text[:0], nil
 	e.frames = e.frames[:0]
-	if err := e.from.Fits(event); err != nil {
-		return nil, core.Errorf(core.CodeInvalid, "Last-Event-ID %w", err)
-	}
-	if !e.from.Active() { // the whole stream is new, so that nothing is cut
+	if e.from == nil {
 		if err := e.add(event); err != nil {
 			return nil, err
 		}
 	} else {
+		if err := e.from.Fits(event); err != nil {
+			return nil, core.Errorf(core.CodeInvalid, "Last-Event-ID %w", err)
+		}
 		for _, rest := range e.from.Rest(event) {
 			if err := e.add(rest); err != nil {
 				return nil, err

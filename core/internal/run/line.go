@@ -27,14 +27,13 @@ type line struct {
 	round  *round
 	gates  *gates
 	merger *merger
-	tail   tail
+	tail   *tail // never changed, but replaced; nil: it was not needed yet
 }
 
 // tail is the outcome of those results in the line that are not merged. It is tried
 // by value: a request that does not apply leaves the line's own as it was, and the
 // failed copy is dropped.
 type tail struct {
-	begun    bool
 	snapshot state.Snapshot // the round's, with what they changed
 	patches  []state.Patch
 	other    state.Batch // what they changed, but for values of one call alone
@@ -77,17 +76,17 @@ func (l *line) givePlace(ctx context.Context, i int, end *conclusion, ask bool) 
 	if changes(&end.hooks) || changes(&end.result.Command) {
 		now.places++
 		end.place, _ = r.holder.s.choices.Place(r.holder.id, r.holder.events.Step(), i, now.places)
-		l.tail = now
+		l.tail = &now
 	}
 	return nil
 }
 
 // now is the outcome of the line: at first the round's snapshot.
 func (l *line) now() tail {
-	if !l.tail.begun {
-		l.tail.begun, l.tail.snapshot = true, l.round.draft.snapshot
+	if l.tail == nil {
+		l.tail = &tail{snapshot: l.round.draft.snapshot}
 	}
-	return l.tail
+	return *l.tail
 }
 
 // extend applies what a call asks for at the end of a line. A base was kept to before.

@@ -68,7 +68,7 @@ func (l *line) lineUp(ctx context.Context, ask bool) error {
 		last = max(last, entry.Place)
 	}
 	now.places = last
-	l.tail = now
+	l.tail = &now
 	// In call order, which every claim that finds the same results follows. All of
 	// them give up their places first, since each looks at the places in the line.
 	slices.Sort(late)
