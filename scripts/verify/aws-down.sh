@@ -8,7 +8,7 @@ rm -f "$folder/aws.env"
 if [ ! -s "$pid" ]; then exit; fi
 process=$(cat "$pid")
 # The number may meanwhile belong to another process. ps is not everywhere.
-running() { (ps -o command= -p "$process" || tr '\0' ' ' <"/proc/$process/cmdline") 2>/dev/null | grep -q 'moto\.server'; }
+running() { (ps -o command= -p "$process" || tr '\0' ' ' <"/proc/$process/cmdline") 2>/dev/null | grep -q 'aws_server\.py'; }
 if running; then
 	kill "$process"
 	for _ in $(seq 50); do
