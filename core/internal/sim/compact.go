@@ -130,7 +130,7 @@ func (lo *logged) checkSummary(a, b *thread.Head) {
 		}
 	}
 	if b.Summary < stood {
-		lo.th.fail("after a superseded range the summary up to %d is in force, want %d or a new one behind it", b.Summary, stood)
+		lo.th.fail("after a superseded range the summary up to %d is in force, want %d or a new one that follows it", b.Summary, stood)
 	}
 	for upTo := b.Summary; upTo > 0; {
 		s, ok := lo.summaryAt(upTo)

@@ -13,7 +13,7 @@ type spoken struct {
 	brief brief
 	whole *core.Event // without its delta, of an event that has more than a brief one; nil: it has not
 	at    spot
-	begin int32 // of its delta, in texts, which have chunkKeep bytes at most
+	begin int32 // of its delta, in texts, of which little more than chunkKeep bytes are kept
 	delta int32 // bytes of it
 	size  int32 // about, in bytes of JSON
 }
