@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -121,16 +122,26 @@ func TestARenewalThatHangsHidesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, renewals := time.Now(), []time.Duration{}
 		head := thread.Head{Claim: thread.Claim{Fence: 5, Lease: began.Add(5 * time.Second).UnixMilli()}}
+		var mu sync.Mutex // the watch and its renewals run beside each other
 		l := looks{head: func() thread.Head {
+			mu.Lock()
+			defer mu.Unlock()
 			if time.Since(began) >= 30*time.Second {
 				head.Claim.Fence = 6
 			}
 			return head
 		}}
-		l.extend = func() error { // its write takes two seconds, and its hint two minutes
-			renewals = append(renewals, time.Since(began))
-			time.Sleep(2 * time.Second)
+		extended := func() {
+			mu.Lock()
+			defer mu.Unlock()
 			head.Claim.Lease = time.Now().Add(30 * time.Second).UnixMilli()
+		}
+		l.extend = func() error { // its write takes two seconds, and its hint two minutes
+			mu.Lock()
+			renewals = append(renewals, time.Since(began))
+			mu.Unlock()
+			time.Sleep(2 * time.Second)
+			extended()
 			time.Sleep(2 * time.Minute)
 			return nil
 		}
