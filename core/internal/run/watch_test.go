@@ -3,8 +3,6 @@ package run
 import (
 	"context"
 	"errors"
-	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,13 +32,6 @@ func (l looks) Head(context.Context, core.ThreadKey) (thread.Head, error) {
 
 func (l looks) Commit(_ context.Context, _ core.ThreadKey, known thread.Head, _ thread.Change, _ func(thread.Head, thread.Result) ([]store.Record, error)) (thread.Head, thread.Result, error) {
 	return known, thread.Result{}, l.extend()
-}
-
-// watch lets the watch of a step look until ctx ends, and returns its error.
-func watch(ctx context.Context, h *holder) error {
-	group, _ := h.env.Group(ctx)
-	group.Go(func(ctx context.Context) error { return h.watch(ctx, group) })
-	return group.Wait()
 }
 
 // The step takes the next fence while its watch has a head in hand, or renews the
@@ -82,7 +73,7 @@ func TestWatchDoesNotTakeTheStepsNextFenceForALostClaim(t *testing.T) {
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond) // one look, at once
 				defer cancel()
-				if err := watch(ctx, &m.holder); !errors.Is(err, tt.want) {
+				if err := m.holder.watch(ctx); !errors.Is(err, tt.want) {
 					t.Errorf("%v, want %v", err, tt.want)
 				}
 			})
@@ -105,7 +96,7 @@ func TestARefusedRenewalStopsTheStep(t *testing.T) {
 			m := (&Stepper{env: env.System(), committer: l, poll: time.Second, lease: 30 * time.Second}).newMachine(Work{Head: l.head()}, nil)
 			ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond) // two looks, the first at once
 			defer cancel()
-			err, want := watch(ctx, &m.holder), 1
+			err, want := m.holder.watch(ctx), 1
 			if tt.want == nil {
 				want = 2
 			}
@@ -114,51 +105,6 @@ func TestARefusedRenewalStopsTheStep(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A queue that does not answer the hint of a renewal holds up neither the looks nor the next
-// renewal.
-func TestARenewalThatHangsHidesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		began, renewals := time.Now(), []time.Duration{}
-		head := thread.Head{Claim: thread.Claim{Fence: 5, Lease: began.Add(5 * time.Second).UnixMilli()}}
-		var mu sync.Mutex // the watch and its renewals run beside each other
-		l := looks{head: func() thread.Head {
-			mu.Lock()
-			defer mu.Unlock()
-			if time.Since(began) >= 30*time.Second {
-				head.Claim.Fence = 6
-			}
-			return head
-		}}
-		extended := func() {
-			mu.Lock()
-			defer mu.Unlock()
-			head.Claim.Lease = time.Now().Add(30 * time.Second).UnixMilli()
-		}
-		l.extend = func() error { // its write takes two seconds, and its hint two minutes
-			mu.Lock()
-			renewals = append(renewals, time.Since(began))
-			mu.Unlock()
-			time.Sleep(2 * time.Second)
-			extended()
-			time.Sleep(2 * time.Minute)
-			return nil
-		}
-		m := (&Stepper{env: env.System(), committer: l, poll: time.Second, lease: 30 * time.Second}).newMachine(Work{Head: head}, nil)
-		var stopped time.Duration
-		_, err := m.holder.watched(t.Context(), func(ctx context.Context) (Stepped, error) {
-			<-ctx.Done()
-			stopped = time.Since(began)
-			return Stepped{}, ctx.Err()
-		})
-		if !errors.Is(err, thread.ErrFenced) || stopped != 30*time.Second {
-			t.Errorf("the work ends after %s with %v, want it stopped after 30 s: the claim is lost", stopped, err)
-		}
-		if want := []time.Duration{time.Second, 24 * time.Second}; !slices.Equal(renewals, want) {
-			t.Errorf("renewals after %v, want %v", renewals, want)
-		}
-	})
 }
 
 // A look that fails says nothing of the claim: the next one does.
@@ -173,7 +119,7 @@ func TestALookThatFailsIsLeftOut(t *testing.T) {
 		m := (&Stepper{env: env.System(), committer: l, poll: time.Second, lease: 30 * time.Second}).newMachine(Work{Head: l.head()}, nil)
 		ctx, cancel := context.WithTimeout(t.Context(), 3500*time.Millisecond) // four looks, the first at once
 		defer cancel()
-		if err := watch(ctx, &m.holder); err != nil || tries != 4 || renewals != 2 {
+		if err := m.holder.watch(ctx); err != nil || tries != 4 || renewals != 2 {
 			t.Errorf("error %v after %d looks and %d renewals, want none after four and two", err, tries, renewals)
 		}
 	})

@@ -426,7 +426,7 @@ var stepMutants = []mutant{
 	{
 		Name: "the lease is not renewed",
 		File: "core/internal/run/watch.go",
-		Old:  "if left := lease - h.env.Millis(); left >= h.s.lease.Milliseconds()/3 || renewing.Swap(lease) == lease {",
+		Old:  "if left := head.Claim.Lease - h.env.Millis(); left >= h.s.lease.Milliseconds()/3 {",
 		New:  "if true {",
 	},
 }
