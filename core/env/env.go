@@ -77,7 +77,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 func wait(ctx context.Context, done <-chan struct{}) error {
 	// What is waited for is often the work of a goroutine that is ready: it goes first. Then
-	// nobody waits for ctx, which may have no channel yet.
+	// no goroutine waits for ctx, which may have no channel yet.
 	for range 2 {
 		select {
 		case <-done:

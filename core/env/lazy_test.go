@@ -14,7 +14,7 @@ import (
 type contextKey struct{}
 
 // TestContextsAreAsThoseOfPackageContext compares each with the one of package context that
-// it stands for, asked once or twice, in every order of what may end it.
+// it stands for. What may end it comes in every order, before and after a call of Done.
 func TestContextsAreAsThoseOfPackageContext(t *testing.T) {
 	gone := errors.New("gone")
 	type world struct {
@@ -127,7 +127,7 @@ func TestEarlierDeadlineOfTheParentHolds(t *testing.T) {
 	}
 }
 
-// The first end of a group's context is its cause, whether or not somebody has asked.
+// The cause of a group is what ended its context first, with and without a call of Done.
 func TestCauseOfAGroupIsItsFirstEnd(t *testing.T) {
 	gone, failed := errors.New("gone"), errors.New("failed")
 	for _, tt := range []struct {
@@ -154,7 +154,7 @@ func TestCauseOfAGroupIsItsFirstEnd(t *testing.T) {
 	}
 }
 
-// Nothing of package context is made for a context that nobody waits for.
+// As long as no goroutine waits for a context, it makes nothing of package context.
 func TestNobodyWaitsAndNothingIsMade(t *testing.T) {
 	parent, end := context.WithCancel(t.Context())
 	defer end()
@@ -165,6 +165,6 @@ func TestNobodyWaitsAndNothingIsMade(t *testing.T) {
 		}
 		stop()
 	}); got > 2 { // the context and the function
-		t.Errorf("a context that nobody waits for makes %g objects", got)
+		t.Errorf("a context without a waiting goroutine makes %g objects", got)
 	}
 }
