@@ -23,10 +23,15 @@ type twice struct {
 	mailboxtest.Queue
 	requests int
 	fails    error
+	silent   bool // it answers no request
 }
 
 func (q *twice) Wake(ctx context.Context, hint core.WakeUp, delay time.Duration) error {
 	q.requests++
+	if q.silent {
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	return errors.Join(q.fails, q.Queue.Wake(ctx, hint, delay))
 }
 
@@ -102,6 +107,31 @@ func TestASecondHintThatIsNotSentIsNoError(t *testing.T) {
 	if _, err := box.Submit(t.Context(), input("one", "")); err != nil {
 		t.Error(err)
 	}
+}
+
+// A holder that renews its lease does not wait long for a queue that does not answer: meanwhile it
+// would see neither the loss of its claim nor the end of its run.
+func TestASecondHintIsGivenUpAfterFiveSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		box, q := hinted(t, 30*time.Second)
+		if _, err := box.Submit(t.Context(), input("one", "")); err != nil {
+			t.Fatal(err)
+		}
+		head, _, err := box.Claim(t.Context(), core.WakeUp{Tenant: "t", Thread: "t1"}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(26 * time.Second)
+		q.silent = true
+		began := time.Now()
+		renewed, _, err := box.Commit(t.Context(), key, head, thread.ExtendLease{Fence: 1, Lease: 30_000}, nil)
+		if took := time.Since(began); err != nil || took != 5*time.Second || q.requests != 2 {
+			t.Errorf("renewed after %s with %v and %d requests, want 5 s and two requests", took, err, q.requests)
+		}
+		if want := began.Add(30 * time.Second).UnixMilli(); renewed.Claim.Lease != want {
+			t.Errorf("lease until %d, want %d", renewed.Claim.Lease, want)
+		}
+	})
 }
 
 // A queue keeps no hint for longer than 15 minutes: the sweep finds runs with longer leases.

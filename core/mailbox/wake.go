@@ -94,7 +94,7 @@ func (w wakes) afterWrite(ctx context.Context, key core.ThreadKey, head thread.H
 	switch waker, ok := w.waker.(SecondWaker); {
 	case hint == nil && second == 0:
 	case hint == nil:
-		w.trySend(ctx, body, wait(second), at)
+		w.sendSecond(ctx, body, wait(second), at)
 	case second == 0 || !ok:
 		w.trySend(ctx, body, wait(hint.At), at)
 	default:
@@ -103,6 +103,21 @@ func (w wakes) afterWrite(ctx context.Context, key core.ThreadKey, head thread.H
 		done()
 		w.logLost(ctx, body, err)
 	}
+}
+
+// secondWithin is how long a queue may take for a second hint that is sent alone.
+const secondWithin = 5 * time.Second
+
+// sendSecond sends a second hint alone, as trySend does, but gives a queue up that does not answer.
+// The holder of a claim waits for it, and sees neither the loss of the claim nor the end of its run
+// meanwhile.
+func (w wakes) sendSecond(ctx context.Context, hint core.WakeUp, delay time.Duration, at env.Point) {
+	within, cancel := w.env.WithTimeout(context.WithoutCancel(ctx), secondWithin)
+	defer cancel()
+	done := w.env.Reach(at)
+	err := w.waker.Wake(within, hint, delay)
+	done()
+	w.logLost(ctx, hint, err)
 }
 
 // Wake sends a hint after the delay, also when ctx has ended.
