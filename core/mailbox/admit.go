@@ -146,14 +146,16 @@ func (u *submission) enqueue(ctx context.Context, head thread.Head, build func(t
 
 // releaseUnused releases the slot of a run that was not enqueued: by is the run that reads
 // the input, or the submission was refused. The slot stays if the outcome is unknown, or if
-// another attempt got it: the sweep looks after it then.
+// another attempt got it or counts on it: the sweep looks after it then.
 func (u *submission) releaseUnused(ctx context.Context, by core.ID, err error) {
 	a := u.admission
 	if a.run.IsZero() || a.run == by && err == nil || a.found {
 		return
 	}
-	// An unknown outcome keeps the slot: the run may be in the head.
-	if err != nil && (ctx.Err() != nil || !refusal(err)) { // the cause of a context that ended says nothing of the write
+	// An unknown outcome keeps the slot: the run may be in the head. So do the ids of an
+	// earlier attempt: the write of that one may still be on its way.
+	shared := u.known && a.run == u.ids.run
+	if err != nil && (shared || ctx.Err() != nil || !refusal(err)) { // the cause of a context that ended says nothing of the write
 		return
 	}
 	u.admission = admission{}

@@ -359,6 +359,49 @@ func TestWhichFailuresReleaseTheSlot(t *testing.T) {
 	}
 }
 
+// A submission is repeated while the write of the first attempt is on its way. That the
+// second attempt is refused says nothing of that write: the run that it opens is counted.
+func TestARefusedRepetitionLeavesTheSlotOfTheFirstAttempt(t *testing.T) {
+	tests := []struct {
+		name   string
+		reads  uint16 // the newest schema that the second program knows
+		refuse core.Code
+		want   core.Code
+	}{
+		{"by an older program, which does not know the stored input", 1, "", core.CodeSchema},
+		{"by the same program, which meets another head", 2, core.CodeFull, core.CodeFull},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				first, second := w.limitedWithSchemas(t, 2, 2), w.limitedWithSchemas(t, tt.reads, tt.reads)
+				w.store.OnCommit = func(ctx context.Context, at core.ThreadKey, c store.Commit) (store.Outcome, error) {
+					w.points(c.Pointers...) // as without transactions
+					w.put(t, c.Records[0])
+					w.store.OnCommit = nil
+					if tt.refuse != "" {
+						w.store.OnCommit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
+							return store.Outcome{}, core.Errorf(tt.refuse, "no")
+						}
+					}
+					if r, err := second.Submit(ctx, keyed("one", "")); core.CodeOf(err) != tt.want || r != (mailbox.Receipt{}) {
+						t.Errorf("second attempt: %+v, %v; want code %s", r, err, tt.want)
+					}
+					return w.store.Backend.Commit(ctx, at, c)
+				}
+				r, err := first.Submit(t.Context(), keyed("one", ""))
+				if err != nil || len(w.head(t).Pending) != 1 {
+					t.Fatalf("first attempt: %+v, %v with the queue %v", r, err, w.head(t).Pending)
+				}
+				if used := w.used(t); used.Runs != 1 || !slices.Equal(w.slots(t), []core.ID{r.RunID}) {
+					t.Errorf("%d runs today with the slots %v, want 1 with that of run %s", used.Runs, w.slots(t), r.RunID)
+				}
+			})
+		})
+	}
+}
+
 // Why a caller has left says nothing of its write, whatever code that has.
 func TestTheSlotOfACallerThatHasLeftStays(t *testing.T) {
 	w := limited(t)

@@ -108,6 +108,20 @@ func limitedLogging(t *testing.T, log io.Writer) *world {
 	return w
 }
 
+// limitedWithSchemas is the service of a program that reads and writes such records, and
+// whose tenant has limits.
+func (w *world) limitedWithSchemas(t *testing.T, reads, writes uint16) *mailbox.Service {
+	t.Helper()
+	box, err := mailbox.New(mailbox.Options{
+		Env: env.System(), Store: w.store, Waker: w.queue, Logger: slog.New(slog.DiscardHandler),
+		Records: thread.Records{Schemas: thread.Schemas{Reads: reads, Writes: writes}}, Limits: account.Tenants{Default: account.Limits{ConcurrentRuns: 8}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return box
+}
+
 // charge charges 100 tokens and 5 billionths of a dollar to a run's slot, today.
 func (w *world) charge(t *testing.T, run core.ID) {
 	t.Helper()
