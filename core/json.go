@@ -41,3 +41,7 @@ func wanted(kind reflect.Kind) string {
 // EncodeJSON is json.Marshal without the escaping of <, > and &: the words of a model or a
 // tool are stored, and read by models, unchanged.
 func EncodeJSON(v any) ([]byte, error) { return wire.JSON(v) }
+
+// AppendJSONString appends a text to b as [EncodeJSON] encodes it, and allocates nothing but room
+// in b.
+func AppendJSONString(b []byte, text string) []byte { return wire.AppendString(b, text) }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/reveille-run/reveille/core"
 )
@@ -30,7 +28,7 @@ func (m *members) name(name string) {
 func (m *members) string(name, value string) {
 	if value != "" {
 		m.name(name)
-		m.text = appendString(m.text, value)
+		m.text = core.AppendJSONString(m.text, value)
 	}
 }
 
@@ -78,7 +76,7 @@ func (m *members) termination(name string, t *core.Termination) {
 	m.name(name)
 	begin := len(m.text)
 	m.name("type")
-	m.text = appendString(m.text, string(t.Type))
+	m.text = core.AppendJSONString(m.text, string(t.Type))
 	m.string("code", t.Code)
 	m.string("detail", t.Detail)
 	m.end(begin)
@@ -92,32 +90,4 @@ func (m *members) end(begin int) {
 	}
 	m.text[begin] = '{'
 	m.text = append(m.text, '}')
-}
-
-// appendString appends a text as JSON has it.
-func appendString(b []byte, text string) []byte {
-	const hex, short = "0123456789abcdef", "btn fr" // of the control characters from 8 on
-	if !utf8.ValidString(text) || strings.Contains(text, "\u2028") || strings.Contains(text, "\u2029") {
-		encoded, _ := core.EncodeJSON(text) // a text always encodes
-		return append(b, encoded...)
-	}
-	b = append(b, '"')
-	begin := 0
-	for i := range len(text) {
-		c := text[i]
-		if c >= ' ' && c != '"' && c != '\\' {
-			continue
-		}
-		b = append(b, text[begin:i]...)
-		begin = i + 1
-		switch {
-		case c >= ' ':
-			b = append(b, '\\', c)
-		case c >= '\b' && c <= '\r' && c != '\v':
-			b = append(b, '\\', short[c-'\b'])
-		default:
-			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		}
-	}
-	return append(append(b, text[begin:]...), '"')
 }

@@ -2,37 +2,10 @@ package httpapi
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
 )
-
-// Every character is written as encoding/json writes it, alone and between others.
-func TestTextsAreWrittenAsJSONHasThem(t *testing.T) {
-	for _, text := range []string{
-		"", "plain", `a "quoted" \ text`, "<a href='b'>&</a>", "ä€😀", "line\u2028and\u2029paragraph", "bad \xff\xfe UTF-8", "\x7f", "{\"a\":[1,\"b\"]}",
-	} {
-		checkText(t, text)
-	}
-	for c := range rune(0x300) {
-		checkText(t, string(c))
-		checkText(t, "a"+string(c)+string(c)+"b")
-	}
-}
-
-func checkText(t *testing.T, text string) {
-	t.Helper()
-	var want strings.Builder
-	encoder := json.NewEncoder(&want)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(text); err != nil {
-		t.Fatal(err)
-	}
-	if got := string(appendString([]byte("x"), text)); got != "x"+strings.TrimSuffix(want.String(), "\n") {
-		t.Errorf("%q is written as %s, want x%s", text, got, want.String())
-	}
-}
 
 // The members of an object: zero values are omitted, JSON has no blanks, and what is not JSON
 // is an error.
