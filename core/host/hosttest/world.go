@@ -1,6 +1,7 @@
 package hosttest
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -31,13 +32,14 @@ type world struct {
 
 	queue mailboxtest.Queue
 
-	mu    sync.Mutex
-	clock time.Time
+	mu     sync.Mutex // guards what follows
+	clock  time.Time
+	ending map[*context.CancelCauseFunc]time.Time // the contexts that end by the clock
 }
 
 func newWorld(t *testing.T, o Options) *world {
 	t.Helper()
-	w := &world{t: t, runtimes: map[string]*host.Host{}, clock: env.System().Now()}
+	w := &world{t: t, runtimes: map[string]*host.Host{}, ending: map[*context.CancelCauseFunc]time.Time{}, clock: env.System().Now()}
 	w.queue.Now, w.queue.Longest = w.now, longestDelay
 	w.store = o.Open(t, w.now)
 	return w
@@ -54,6 +56,29 @@ func (w *world) advance(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.clock = w.clock.Add(d)
+	for end, at := range w.ending {
+		if !w.clock.Before(at) {
+			(*end)(context.DeadlineExceeded)
+		}
+	}
+}
+
+// deadline returns a child of ctx that ends when the clock is moved to at. By the time of
+// the machine, which passes while the clock stands, calls to a slow backend would end.
+func (w *world) deadline(ctx context.Context, at time.Time) (context.Context, context.CancelFunc) {
+	within, end := context.WithCancelCause(ctx)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.clock.Before(at) {
+		end(context.DeadlineExceeded)
+	}
+	w.ending[&end] = at
+	return within, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.ending, &end)
+		end(nil)
+	}
 }
 
 // receive returns the next message that comes within a minute, and moves the
@@ -103,7 +128,7 @@ func (w *world) program(r release) *host.Host {
 func (w *world) build(r release, agents agent.Parts) *host.Host {
 	w.t.Helper()
 	e := env.System()
-	e.Now = w.now
+	e.Now, e.Deadline = w.now, w.deadline
 	program, err := host.New(host.Options{
 		Env: e, Store: w.store, Waker: &w.queue, Records: r.records, Worker: r.name, Agents: agents,
 	})
