@@ -1,0 +1,18 @@
+package house
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestTheServerThatIsStartedIsStopped: a process is stopped whose command names the program
+// that was started. A server of another name was left behind by each make test-wire.
+func TestTheServerThatIsStartedIsStopped(t *testing.T) {
+	const asks = `grep -q 'aws_server\.py'`
+	if up := read(t, "scripts/verify/aws-up.sh"); !strings.Contains(up, `"$python" scripts/verify/aws_server.py --host`) || !strings.Contains(up, asks) {
+		t.Errorf("aws-up.sh does not start aws_server.py and does not ask whether it runs by %s", asks)
+	}
+	if !strings.Contains(read(t, "scripts/verify/aws-down.sh"), asks) {
+		t.Errorf("aws-down.sh does not ask whether aws_server.py runs by %s", asks)
+	}
+}
