@@ -145,7 +145,7 @@ func TestOpenRefusesWhatItDidNotWrite(t *testing.T) {
 		code core.Code
 		text string
 	}{
-		{"newer schema", schema("5"), core.CodeSchema, "the file was written by another version of the program, a newer one (schema 5, this one reads 4): run that version, or move the file away to start with an empty one"},
+		{"newer schema", schema("6"), core.CodeSchema, "the file was written by another version of the program, a newer one (schema 6, this one reads 5): run that version, or move the file away to start with an empty one"},
 		{"no number", schema("one"), core.CodeCorrupt, `schema number "one" is not one; file PATH is damaged: restore it from a copy, or move it away to start with an empty file`},
 		{"zero", schema("0"), core.CodeCorrupt, `schema number "0" is not one; file PATH is damaged: restore it from a copy, or move it away to start with an empty file`},
 		{"bucket missing", func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte("usage")) }, core.CodeCorrupt, `bucket "usage" is missing; file PATH is damaged: restore it from a copy, or move it away to start with an empty file`},
@@ -171,7 +171,7 @@ func TestOpenRefusesWhatItDidNotWrite(t *testing.T) {
 
 // A file of a format that was never released names its remedy, and stays as it is.
 func TestOpenRefusesEarlierFormats(t *testing.T) {
-	for schema, buckets := range map[string][]string{"2": {"heads", "records"}, "3": {"heads", "records", "journal"}} {
+	for schema, buckets := range map[string][]string{"2": {"heads", "records"}, "3": {"heads", "records", "journal"}, "4": {"threads", "pointers"}} {
 		path := newPath(t)
 		db, err := bbolt.Open(path, 0o600, nil)
 		if err != nil {
@@ -194,7 +194,7 @@ func TestOpenRefusesEarlierFormats(t *testing.T) {
 		}
 		content := read(t, path)
 		_, err = bolt.Open(path, bolt.Options{})
-		want := "open store " + path + ": the file was written by another version of the program, an older one (schema " + schema + ", this one reads 4): move the file away to start with an empty one, or open it with that version"
+		want := "open store " + path + ": the file was written by another version of the program, an older one (schema " + schema + ", this one reads 5): move the file away to start with an empty one, or open it with that version"
 		if core.CodeOf(err) != core.CodeSchema || err.Error() != want {
 			t.Errorf("Open returns the error %v, want %s", err, want)
 		}

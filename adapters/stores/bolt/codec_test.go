@@ -37,7 +37,7 @@ func TestValuesAreFixed(t *testing.T) {
 		{"item", string(i.encode([]byte("acme\x00t1\x00R#1"))), "\x02\xf4}\xe2!\xac\x02\x02\xc8\x01hi"},
 		{"item under another key", string(i.encode([]byte("acme\x00t2\x00R#1"))), "\x02\xa7\xef\x9eq\xac\x02\x02\xc8\x01hi"},
 		{"head", string(encodeHead([]byte("acme\x00t1\x00"), &store.Head{Version: 3})[:8]), "\x03\xa7\xe9\x1bY\x01\x00\x03"},
-		{"sum", string(encodeSum(entrySum([]byte("threads"), []byte("acme\x00t1\x00"), []byte("\x02abcdcontent")))), "\x93\x8c\x18b\xae\xfc\xb0\x97"},
+		{"sum", string(encodeSum(entrySum([]byte("threads"), []byte("acme\x00t1\x00"), []byte("\x02abcdcontent")), 0x0102)), "\x93\x8c\x18b\xae\xfc\xb0\x97\x00\x00\x00\x00\x00\x00\x01\x02"},
 	}
 	for _, tt := range tests {
 		if tt.got != tt.want {

@@ -44,9 +44,9 @@
 //
 //   - Open reads the whole file, 1 to 2 s a gigabyte. It requires that both meta pages
 //     are valid, that the pages are connected, that the keys are in order, and that the
-//     entries are those that were written: each transaction stores a sum of all keys and
-//     of the checksums of their values, which reveals missing and outdated entries. See
-//     verify.
+//     entries are those that were written: each transaction stores its number and a sum
+//     of all keys and of the checksums of their values, which reveals missing and
+//     outdated entries. See verify.
 //   - Every value has a checksum over itself and its key. A wrong checksum is an error of
 //     the calls that read the value, and of no others.
 //   - A fault or panic in the middle of a transaction is ErrCorrupt of that call. If
@@ -59,6 +59,9 @@
 //
 //	bbolt surgery copy-page FILE --from-page 1 --to-page 0 --output REPAIRED
 //
+// A file that another program has written to, bbolt's own tools among them, is damaged for
+// Open: it lacks the sum of that transaction. The exception is surgery copy-page.
+//
 // Two losses are not detected: an old copy that replaces the file is a valid file, and so
 // is a file whose newest meta page the disk has lost after it reported a successful
 // write.
@@ -70,7 +73,7 @@
 // and the sum, begins with a format byte and the checksum, 4 bytes.
 //
 //	meta        "schema"                       number of this layout
-//	            "sum"                          of the entries, see entrySum
+//	            "sum"                          of the entries, see entrySum, and the transaction
 //	            "revision"                     the newest profile's as its fence
 //	threads     tenant 0 thread 0              thread.Head.AppendBinary; of a quarantined head:
 //	                                           time, and the whole damaged value

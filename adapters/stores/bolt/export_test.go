@@ -23,7 +23,7 @@ func Resum(tx *bbolt.Tx) error {
 		}
 	}
 	if meta := tx.Bucket(metaBucket); meta != nil {
-		return meta.Put(sumKey, encodeSum(w.sum))
+		return meta.Put(sumKey, encodeSum(w.sum, uint64(tx.ID())))
 	}
 	return nil
 }

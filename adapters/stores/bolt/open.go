@@ -16,9 +16,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// schemaNumber is the layout of the file that this program writes. 1 to 3 were never
-// released: 3 had a journal inside of the file.
-const schemaNumber = 4
+// schemaNumber is the layout of the file that this program writes. 1 to 4 were never
+// released: 3 had a journal inside of the file, 4 no transaction beside the sum.
+const schemaNumber = 5
 
 var (
 	metaBucket       = []byte("meta")

@@ -22,7 +22,7 @@ import (
 //   - each page is inside of the file, and is referred to once,
 //   - keys are in the order that bbolt searches them in,
 //   - the entries are those that were written: their [entrySum]s add up to the stored
-//     sum.
+//     sum, which is of the transaction in force.
 //
 // It does not read the content of values: their checksums are compared when they are
 // read.
@@ -50,7 +50,7 @@ func verify(file *os.File) error {
 			return core.Errorf(core.CodeCorrupt, "bucket %q is missing", name)
 		}
 	}
-	if !bytes.Equal(w.stored, encodeSum(w.sum)) {
+	if !bytes.Equal(w.stored, encodeSum(w.sum, newest.transaction)) {
 		return core.Errorf(core.CodeCorrupt, "its entries are missing or outdated")
 	}
 	return nil

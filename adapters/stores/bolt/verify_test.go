@@ -192,3 +192,41 @@ func FuzzWalk(f *testing.F) {
 		}
 	})
 }
+
+// TestVerifyFindsAnOutdatedRoot puts back the root page of a file that was empty. It has the
+// sum of the entries of that time, and leads to none that were written since.
+func TestVerifyFindsAnOutdatedRoot(t *testing.T) {
+	WithoutDisk(t)
+	s := newStore(t)
+	look := func() ([]byte, *meta) {
+		t.Helper()
+		content, err := os.ReadFile(s.db.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := newestMeta(bytes.NewReader(content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return content, m
+	}
+	empty, before := look()
+	now, m := empty, before
+	for i := uint64(1); m.root != before.root || i == 1; i++ { // pages that are free are used again
+		if i == 100 {
+			t.Fatalf("no root page has been at %d again", before.root)
+		}
+		if err := s.Put(t.Context(), diskKey, store.Record{Name: store.LogName(i), Fence: 1, Payload: []byte("1")}); err != nil {
+			t.Fatal(err)
+		}
+		now, m = look()
+	}
+	if err := verifyContent(t, now); err != nil {
+		t.Fatalf("the file before it is damaged: %v", err)
+	}
+	at, end := m.root*m.pageSize, (m.root+1)*m.pageSize
+	copy(now[at:end], empty[at:end])
+	if err := verifyContent(t, now); core.CodeOf(err) != core.CodeCorrupt || !strings.Contains(err.Error(), "outdated") {
+		t.Errorf("verify returns %v for a file with an outdated root, want code corrupt", err)
+	}
+}

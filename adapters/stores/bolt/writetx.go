@@ -11,7 +11,8 @@ import (
 
 // writeTx is a transaction that changes entries. It keeps the sum of all entries of the
 // file, which verify adds up again when the file is opened: an entry that a damaged page
-// hides, or an older one that it shows, is found.
+// hides, or an older one that it shows, is found. Beside the sum is the number of the
+// transaction: an outdated root page has the sum of the entries that it leads to.
 type writeTx struct {
 	tx    *bbolt.Tx
 	sum   uint64
@@ -21,7 +22,7 @@ type writeTx struct {
 // do runs write between the reading of the sum and its writing.
 func (w *writeTx) do(write func(w *writeTx) error) error {
 	stored := w.tx.Bucket(metaBucket).Get(sumKey)
-	if len(stored) != 8 {
+	if len(stored) != sumSize {
 		return core.Errorf(core.CodeCorrupt, "the sum of the entries is %d bytes long", len(stored))
 	}
 	w.sum = binary.BigEndian.Uint64(stored)
@@ -32,7 +33,7 @@ func (w *writeTx) do(write func(w *writeTx) error) error {
 }
 
 func (w *writeTx) putSum() error {
-	return w.tx.Bucket(metaBucket).Put(sumKey, encodeSum(w.sum))
+	return w.tx.Bucket(metaBucket).Put(sumKey, encodeSum(w.sum, uint64(w.tx.ID())))
 }
 
 // fillPercent is the fill of a page that bbolt splits. Most entries sort after the others
@@ -66,7 +67,14 @@ func (w *writeTx) remove(bucket, key []byte) error {
 	return b.Delete(key)
 }
 
-func encodeSum(sum uint64) []byte { return binary.BigEndian.AppendUint64(nil, sum) }
+// sumSize is the length of what encodeSum returns.
+const sumSize = 16
+
+// encodeSum is the stored form of the sum, with the transaction that wrote it.
+func encodeSum(sum, transaction uint64) []byte {
+	b := make([]byte, 0, sumSize)
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, sum), transaction)
+}
 
 // entrySum is an entry's part in the sum: FNV-1a, 64 bits, of its bucket, its key and the
 // header of its value, mixed so that the parts of similar entries do not cancel out. The
