@@ -130,13 +130,53 @@ func (au *auditor) lookForStranded() {
 		if au.w.config.Processes.Unswept {
 			within = unswept
 		}
-		if au.w.config.Processes.Local && p.head.Suspect() && au.keepsWaiting(since) {
-			continue // it starts alone, and a step takes as long as its tools
+		late := au.w.millis() - since
+		if p.head.DueAt == 0 || late <= within.Milliseconds() {
+			continue
 		}
-		if late := au.w.millis() - since; p.head.DueAt != 0 && late > within.Milliseconds() {
+		stranded := func() {
 			au.w.fail(p, "it has been due for %d s and no process has claimed it: %+v", late/1000, p.head)
 		}
+		switch {
+		case !au.w.config.Processes.Local:
+			stranded()
+		case p.head.Suspect():
+			if !au.keepsWaiting(since) { // it starts alone, and a step takes as long as its tools
+				stranded()
+			}
+		case p.head.Run.Lost > 1:
+			au.lookAgain(p, stranded)
+		default:
+			stranded()
+		}
 	}
+}
+
+// lookAgain calls stranded if nothing keeps a run waiting, now and [startsWithin] later, that has
+// lost more claims than chance explains. What made it wait may just have ended.
+func (au *auditor) lookAgain(p *partition, stranded func()) {
+	if au.standsBehind() {
+		return
+	}
+	version := p.head.Version
+	au.w.at(startsWithin, func() {
+		if p.head.Version == version && !au.standsBehind() {
+			stranded()
+		}
+	})
+}
+
+// standsBehind reports whether runs of the local process that have lost more than one claim wait,
+// although they are no suspects: a suspect runs and has made no progress, or one has waited for
+// ten seconds, and nothing starts before that. Each suspect of the line takes as long as its step.
+func (au *auditor) standsBehind() bool {
+	return slices.ContainsFunc(au.w.storage.partitions, func(p *partition) bool {
+		if h := &p.head; h.Claim.Fence == 0 {
+			due := max(h.DueAt, epoch.Add(p.changed).UnixMilli())
+			return h.Suspect() && h.DueAt != 0 && au.w.millis()-due >= besideAfter.Milliseconds()
+		}
+		return !p.state.runs.harmless()
+	})
 }
 
 // keepsWaiting reports whether a suspect that is due since a time waits for a run of its
