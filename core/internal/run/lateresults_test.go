@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,8 +10,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/tool"
 )
 
 // left is a result that a claim which was lost has left: where it says that it stands, how
@@ -113,6 +119,64 @@ func TestResultsThatAreTriedOnceMore(t *testing.T) {
 				}
 				if got := strings.Count(p.log.String(), "of a call c"); got != min(1, len(tt.warns)) || !strings.Contains(p.log.String(), tt.warns) {
 					t.Errorf("%d complaints, want %q:\n%s", got, tt.warns, &p.log)
+				}
+			})
+		})
+	}
+}
+
+// The late result of a lost claim stands, although a later claim has asked about its call and a
+// person has decided: the tool has run, and does not run again. It says no decision, or the one
+// that the lost claim followed.
+func TestALateResultStandsDespiteADecision(t *testing.T) {
+	tests := []struct {
+		name     string
+		decides  []core.Decision
+		follows  string // what the late result says
+		wantLate string
+	}{
+		{"it was approved", []core.Decision{approve}, "", `ok: "late"`},
+		{"it was denied", []core.Decision{deny}, "", `ok: "late"`},
+		{"it was asked about twice", []core.Decision{approve, deny}, "the first", `ok: "late" after the first`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ran, decided := 0, -1 // no gate asks
+				s := &siblings{}
+				s.world = newWorld(t, options{
+					mode: agent.ParallelStreaming, model: replies(calls("set", "{}", "other", "{}"), text("ok")),
+					tools: []tool.Tool{
+						toolFunc{name: "set", run: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+							ran++
+							<-ctx.Done()
+							return tool.Result{}, ctx.Err()
+						}},
+						toolFunc{name: "other", run: func(context.Context, tool.Call) (tool.Result, error) { return tool.NewResult("other"), nil }},
+					},
+					plugins: []plugin.Plugin{gates(func(c plugin.GateCall) (v plugin.Verdict, err error) {
+						if decided >= 0 && c.CallIndex == 0 {
+							v = suspends(fmt.Sprint("gate", min(decided, len(tt.decides)-1)))
+						}
+						return v, nil
+					})},
+				})
+				s.submit(t, key, "hi", mailbox.ModeQueue)
+				_, _ = s.cut(t, 10*time.Second, false)
+				for _, d := range tt.decides {
+					decided++
+					s.step(t, key)
+					if got := s.stands(t); got != "waiting [suspended done]" {
+						t.Fatalf("the round is %s", got)
+					}
+					s.mustDecide(t, 0, d)
+				}
+				s.putResult(t, 0, s.entry(t, s.head(t, key).Run.Base+1), func(e *thread.Entry) {
+					e.Decision, e.Message.ToolResult.Data = tt.follows, []byte(`"late"`)
+				})
+				s.finish(t, key, nil)
+				if got := s.results(t)[0]; got != tt.wantLate || ran != 1 {
+					t.Errorf("the result is %s after %d executions, want %s after one", got, ran, tt.wantLate)
 				}
 			})
 		})

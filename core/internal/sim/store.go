@@ -57,14 +57,24 @@ func (p *partition) keep(r store.Record, at time.Duration) {
 	for uint64(len(p.log)) < seq {
 		p.log, p.before, p.putAt, p.lost = append(p.log, store.Record{}), append(p.before, store.Record{}), append(p.putAt, 0), append(p.lost, false)
 	}
-	if p.log[seq-1].Name == "" || !bytes.Equal(p.log[seq-1].Payload, r.Payload) {
-		p.putAt[seq-1], p.lost[seq-1], p.before[seq-1] = at, r.Fence < p.head.Fence, p.log[seq-1]
+	if was := p.log[seq-1]; was.Name == "" || !bytes.Equal(was.Payload, r.Payload) {
+		lost := r.Fence < p.head.Fence || p.lost[seq-1] && p.tellsSame(was, r)
+		p.putAt[seq-1], p.lost[seq-1], p.before[seq-1] = at, lost, was
 	}
 	p.log[seq-1] = r
 }
 
 // putLost reports whether a claim that was lost has put the record at a sequence.
 func (p *partition) putLost(seq uint64) bool { return seq <= uint64(len(p.lost)) && p.lost[seq-1] }
+
+// tellsSame reports whether two records have the result of one execution of a tool. A claim that
+// adopts the result of another may give it another place in the line, or make it an error whose
+// change does not apply. It keeps the decision, and the times of the claim that ran the tool.
+func (p *partition) tellsSame(a, b store.Record) bool {
+	x, errX := p.state.w.checks.DecodeEntry(a.Payload)
+	y, errY := p.state.w.checks.DecodeEntry(b.Payload)
+	return errX == nil && errY == nil && x.At == y.At && x.Decision == y.Decision
+}
 
 // backend is a process's way to the store. It behaves as DynamoDB does: the
 // records of a commit are put side by side, then the head is set.

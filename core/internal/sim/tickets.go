@@ -373,8 +373,14 @@ func (as *asks) checkDecided(e thread.Entry, at place) {
 	if all := as.calls[at]; len(all) > 0 {
 		last = all[len(all)-1]
 	}
-	if e.Decision != "" && (last == nil || last.decision == nil || last.decision.ID != e.Decision) {
-		as.th.fail("the result of call %d of turn %d follows decision %s, which is not the accepted one: %s", at.index, at.turn, e.Decision, text)
+	// A record that a lost claim has put next to the tickets is a result, despite any wait or
+	// decision since: it is not thrown away.
+	fromLost := as.th.p.putLost(at.turn + 1 + uint64(at.index))
+	follows := func(k *asked) bool { return k.decision != nil && k.decision.ID == e.Decision }
+	if e.Decision != "" && (last == nil || !follows(last)) {
+		if !fromLost || !slices.ContainsFunc(as.calls[at], follows) {
+			as.th.fail("the result of call %d of turn %d follows decision %s, which is not the accepted one: %s", at.index, at.turn, e.Decision, text)
+		}
 		return
 	}
 	for late := range as.late {
@@ -386,9 +392,7 @@ func (as *asks) checkDecided(e thread.Entry, at place) {
 	if last == nil || ended {
 		return
 	}
-	// A record that a lost claim has put next to the tickets is a result, despite any
-	// wait or decision: it is not thrown away.
-	if e.Decision == "" && as.th.p.putLost(at.turn+1+uint64(at.index)) {
+	if e.Decision == "" && fromLost {
 		return
 	}
 	refused := r.Status == core.ResultDenied || r.Status == core.ResultCancelled
