@@ -86,7 +86,9 @@
 // has its place in that order, which the merge, a takeover and a replay follow;
 // results that change state are put one after the other. A result that the put of a
 // lost claim brings late is tried again after the others, and its tool does not run
-// again. AfterToolExecute runs after all of them, in call order.
+// again, even if the call has waited since and a person has decided about it: what
+// has run is not said to be denied. AfterToolExecute runs after all of them, in call
+// order.
 //
 // The results that a close merges of a sequential round lack AfterToolExecute of
 // the calls before them: a change that does not apply without it is dropped with a
