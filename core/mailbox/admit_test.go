@@ -402,6 +402,41 @@ func TestARefusedRepetitionLeavesTheSlotOfTheFirstAttempt(t *testing.T) {
 	}
 }
 
+// The input of the first attempt is stored in another schema, so that the second one writes
+// over it. The run that was to read it ends meanwhile, and the run that it opens is counted.
+func TestInputThatIsWrittenOverIsAdmittedToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		newer := w.limitedWithSchemas(t, 2, 2)
+		w.Service = w.limitedWithSchemas(t, 2, 1)
+		before := w.submit(t, input("before", ""))
+		head := w.claim(t)
+		w.store.OnCommit = func(_ context.Context, _ core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			w.store.OnCommit = nil
+			w.points(c.Pointers...) // as without transactions
+			w.put(t, c.Records[0])
+			return store.Outcome{}, core.Errorf(core.CodeInvalid, "the process died")
+		}
+		if _, err := newer.Submit(t.Context(), keyed("one", mailbox.ModeSteer)); core.CodeOf(err) != core.CodeInvalid {
+			t.Fatal(err)
+		}
+		w.store.OnGet = func(ctx context.Context, at core.ThreadKey, name string) (store.Record, bool, error) {
+			if strings.HasPrefix(name, "Q#") {
+				w.store.OnGet = nil
+				w.end(t, head)
+			}
+			return w.store.Backend.Get(ctx, at, name)
+		}
+		r := w.submit(t, keyed("one", mailbox.ModeSteer))
+		if r.RunID == before.RunID || len(w.head(t).Pending) != 1 {
+			t.Fatalf("%+v with the queue %v, want a run of its own", r, w.head(t).Pending)
+		}
+		if used := w.used(t); used.Runs != 2 || !slices.Contains(w.slots(t), r.RunID) {
+			t.Errorf("%d runs today with the slots %v, want 2 and that of run %s", used.Runs, w.slots(t), r.RunID)
+		}
+	})
+}
+
 // Why a caller has left says nothing of its write, whatever code that has.
 func TestTheSlotOfACallerThatHasLeftStays(t *testing.T) {
 	w := limited(t)

@@ -51,6 +51,8 @@ type submission struct {
 	given []core.Message
 	// original is the input that it repeats or replaces; nil: not looked up yet, or not needed.
 	original *original
+	// covers is the schema of its input that another program has stored; 0: none has.
+	covers uint16
 	// admission is its slot of the tenant's limits.
 	admission admission
 }
@@ -294,15 +296,14 @@ func (u *submission) writeOver(ctx context.Context, head thread.Head, input stri
 	if err != nil {
 		return head, thread.Result{}, err
 	}
-	c := u.commit(listings)
-	c.covers = schema
-	return c.run(ctx, thread.Head{})
+	u.covers = schema
+	return u.enqueue(ctx, head, listings)
 }
 
 // commit is the submission's write, with the records that build makes for a head.
 func (u *submission) commit(build func(thread.Head) ([]store.Record, error)) commit {
 	return commit{
-		w: &u.s.writer, key: u.in.Thread, choose: u.change, pointers: u.pointers(), accepted: u.acceptedBefore,
+		w: &u.s.writer, key: u.in.Thread, choose: u.change, pointers: u.pointers(), accepted: u.acceptedBefore, covers: u.covers,
 		build: func(next thread.Head, _ thread.Result) ([]store.Record, error) { return build(next) },
 	}
 }

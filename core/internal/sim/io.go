@@ -85,6 +85,7 @@ type request struct {
 	// person's, where most responses to those are lost. unheard is called when the
 	// process learns that the response is lost.
 	claims, holder, person bool
+	keyed                  bool // the write is a client's, and a repetition of it is known by its key
 	cut                    bool // it makes the end of a run final, and the store refuses that for a while
 	unheard                func()
 }
@@ -225,6 +226,8 @@ func (w *World) draw(r request) Fault {
 		fault = FaultPausedAfter
 	case w.config.Storage.Hidden && r.person && w.random.chance(0.6):
 		fault = FaultLost
+	case w.config.Storage.Overtaken && r.keyed && w.random.chance(0.15):
+		fault = FaultPausedBefore
 	case w.config.Storage.Ambiguous && p == SiteCommit && w.random.chance(0.2):
 		fault = FaultLost
 	case r.cut:

@@ -133,6 +133,7 @@ func (c *Config) mix(n, turn int) {
 	case 0, 7, 9, 12, 17, 19, 21, 22:
 		if c.Accounts.Limited = turn%3 == 1 && !c.Processes.Unswept; c.Accounts.Limited {
 			c.Replayed = false // a limit is not part of a record
+			c.Storage.Overtaken = c.Programs.Mixed
 		}
 	}
 }

@@ -135,7 +135,7 @@ func (b backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit)
 	claims := c.Head.Claim.Fence > w.partition(key).head.Claim.Fence && c.Head.HolderCommitID != c.Head.CommitID
 	var was thread.Head
 	err = b.host.ask(ctx, request{
-		site: SiteCommit, name: key.Thread, claims: claims, holder: c.Head.HolderCommitID == c.Head.CommitID, person: t.deed != nil,
+		site: SiteCommit, name: key.Thread, claims: claims, holder: c.Head.HolderCommitID == c.Head.CommitID, person: t.deed != nil, keyed: len(c.Pointers) > 0,
 		cut: th.runs.cutsOff(&c.Head),
 		unheard: func() {
 			if written {

@@ -62,6 +62,7 @@ type Processes struct {
 type Storage struct {
 	Late      bool // many puts come late
 	Ambiguous bool // many responses to head writes are lost
+	Overtaken bool // what a client writes is often on its way until it has repeated it
 	Hidden    bool // with Ambiguous: others write before the process looks, people withdraw their input
 	Tardy     bool // many responses to claims arrive after their leases
 	Cuts      bool // it refuses for a while what makes the ends of runs final
