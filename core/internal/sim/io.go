@@ -226,7 +226,7 @@ func (w *World) draw(r request) Fault {
 		fault = FaultPausedAfter
 	case w.config.Storage.Hidden && r.person && w.random.chance(0.6):
 		fault = FaultLost
-	case w.config.Storage.Overtaken && r.keyed && w.random.chance(0.15):
+	case w.config.Storage.Overtaken && r.keyed && w.random.chance(0.3):
 		fault = FaultPausedBefore
 	case w.config.Storage.Ambiguous && p == SiteCommit && w.random.chance(0.2):
 		fault = FaultLost

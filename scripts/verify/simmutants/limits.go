@@ -38,4 +38,10 @@ var limitMutants = []mutant{
 		Old:  "live && status != core.RunWaiting {",
 		New:  "live && status == core.RunCreated {",
 	},
+	{
+		Name: "a refused repetition releases the slot of the first attempt",
+		File: "core/mailbox/admit.go",
+		Old:  "(shared || ctx.Err()",
+		New:  "(shared && false || ctx.Err()",
+	},
 }
