@@ -49,7 +49,7 @@ const leftFor = 5_000
 // what could be claimed was not for a lease. Its hint may be lost, or late.
 func (h *Head) Left(now, lease int64) bool {
 	hint := h.wake(now)
-	if hint == nil || hint.At > now || h.Deleted {
+	if hint == nil {
 		return false
 	}
 	if h.Claim.Fence != 0 {

@@ -48,6 +48,7 @@ func (w *hinted) after(seconds float64, change thread.Change) float64 {
 var (
 	aRun    = thread.Enqueue{Dispatch: id("d1"), Run: id("r1")}
 	nextRun = thread.Enqueue{Dispatch: id("d2"), Run: id("r2")}
+	aChild  = thread.Enqueue{Dispatch: id("d1"), Run: id("r1"), Child: true}
 	taken   = thread.TakeClaim{Worker: "w", Lease: 30_000}
 	inline  = thread.TakeClaim{Worker: "w", Lease: 30_000, Inline: true}
 	stream  = thread.EnqueueAndClaim{Enqueue: aRun, Worker: "w", Lease: 30_000}
@@ -103,6 +104,7 @@ func TestWhenASecondHintIsSent(t *testing.T) {
 		{"a delayed run", []write{{0, is(thread.Enqueue{Dispatch: id("d1"), Run: id("r1"), AvailableAt: 1_001_000}), 0}, {1, is(taken), 60}}},
 		{"a run that is tried later", []write{{0, is(aRun), 60}, {0, is(taken), 0}, {30, is(thread.Nack{Fence: 1, AvailableAt: 1_060_000}), 0}, {30, is(taken), 60}}},
 		{"a thread that is deleted", []write{{0, is(stream), 0}, {25, is(thread.Delete{}), 0}}},
+		{"a thread that is deleted and owes an end", []write{{0, is(aChild), 60}, {25.001, is(thread.Delete{}), 0}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -122,6 +124,24 @@ func TestWhenASecondHintIsSent(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The head has the time of a second hint until that has come.
+func TestHowLongASecondHintIsNoted(t *testing.T) {
+	w := &hinted{t: t, now: 1_000_000, lease: 30_000}
+	w.after(0, aRun)
+	w.after(0, taken)
+	done := w.step(false)
+	done.Outcome = thread.Done
+	w.after(1, done)
+	for _, touch := range []struct {
+		after float64
+		want  int64
+	}{{59, 1_060_000}, {0.001, 0}} {
+		if w.after(touch.after, thread.Touch{}); w.head.SecondAt != touch.want {
+			t.Errorf("at %d the head notes %d, want %d", w.now, w.head.SecondAt, touch.want)
+		}
 	}
 }
 
@@ -173,6 +193,10 @@ func TestWhenAThreadIsLeft(t *testing.T) {
 			w.after(0, stream)
 			w.after(20, w.extend())
 		}, 35 * time.Second},
+		{"a claim that was not renewed by a later write", func(w *hinted) {
+			w.after(0, stream)
+			w.after(20, nextRun)
+		}, 15 * time.Second},
 		{"a delayed run", func(w *hinted) {
 			w.after(0, thread.Enqueue{Dispatch: id("d1"), Run: id("r1"), AvailableAt: 1_020_000})
 		}, 55 * time.Second},
