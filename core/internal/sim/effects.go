@@ -28,6 +28,9 @@ func (ca *calls) execute(h *host, key string, call tool.Call, spec tool.Spec) {
 	if ca.th.early(call) {
 		ca.th.w.did(EarlyTool)
 		ca.early = placed(call).turn
+		if !deaf(spec.Name) {
+			h.calls[len(h.calls)-1].early = key
+		}
 		if spec.AtMostOnce || spec.Approval != "" || !spec.ReadOnly {
 			ca.th.fail("call %s of tool %s runs before its turn is committed", key, spec.Name)
 		}

@@ -14,6 +14,7 @@ type called struct {
 	fence uint64 // of the claim that it works under
 	ctx   context.Context
 	over  bool
+	early string // the key of a call that started before its turn was committed, and that ends with its context
 }
 
 // calling notes that a model or a tool is called, until the function that it returns is.
@@ -31,6 +32,19 @@ func (h *host) calling(ctx context.Context, th *threadState) (over func()) {
 
 // atOnce is how soon a process stops what it does on a run that it has ended itself.
 const atOnce = 100 * time.Millisecond
+
+// checkEarlyOver: a call that started before its turn was committed is over when the step's
+// invocation ends, whether the turn was committed or not.
+func (h *host) checkEarlyOver() {
+	if h.role == roleLocal { // it also has other work
+		return
+	}
+	for _, c := range h.calls {
+		if c.early != "" {
+			c.th.fail("call %s runs on in %s after its step", c.early, h.name)
+		}
+	}
+}
 
 // endsOwn is run when a process writes a head: where that ends what the process works on,
 // it stops at once.

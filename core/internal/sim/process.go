@@ -124,6 +124,7 @@ func (h *host) invoke(limit time.Duration, f func(ctx context.Context), after fu
 			return
 		}
 		h.checkHinted()
+		h.checkEarlyOver()
 		switch {
 		case h.role == roleLocal: // it also has other work
 		case h.ending:
