@@ -113,7 +113,7 @@ func TestEntriesAreStoredExactly(t *testing.T) {
 	for _, id := range []string{uuid, strings.ToUpper(uuid), "00000000-0000-0000-0000-000000000000", uuid[1:], uuid + ".2", one, one + ".2.1", "0123456789abcdef", "\xff", strings.ReplaceAll(uuid, "-", "")} {
 		entries["the id "+id] = message(core.Message{ID: id})
 	}
-	for _, hash := range []string{strings.Repeat("0", 32), "0190abcdef0190abcdef0190abcdef01", "0190ABcdef0190abcdef0190abcdef01", "0190abcdef0190abcdef0190abcdef0", "g190abcdef0190abcdef0190abcdef01"} {
+	for _, hash := range []string{strings.Repeat("0", 32), "0190abcdef0190abcdef0190abcdef01", "0190ABcdef0190abcdef0190abcdef01", "0190abcdef0190abcdef0190abcdef0", "0190abcdef0190abcdef0190abcdef0101", "g190abcdef0190abcdef0190abcdef01"} {
 		entries["the prompt "+hash] = thread.Entry{Prompt: hash}
 	}
 	for _, word := range []string{"user", "assistant", "tool", "system", "\x01"} {

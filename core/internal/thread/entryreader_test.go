@@ -72,3 +72,46 @@ func TestEntriesWithoutTotals(t *testing.T) {
 		}
 	}
 }
+
+// An entry that is damaged, or that is another record, is an error of its own: the reader reads
+// the next one.
+func TestAReaderGoesOnAfterADamagedEntry(t *testing.T) {
+	r := thread.Records{}.Entries()
+	for text, want := range map[string]string{
+		"1:1 3:0":             "decode log entry: entry: field 3 is 0",
+		`{"schema":1,"a":[]}`: "decode log entry: it does not begin with its schema number",
+	} {
+		if e, err := r.Decode(written(t, text)); core.CodeOf(err) != core.CodeCorrupt || err.Error() != want {
+			t.Errorf("%s: %+v, error %v, want %s", text, e, err, want)
+		}
+		if e, err := r.Decode(written(t, "1:1 3:7")); err != nil || e.Step != 7 {
+			t.Errorf("after %s: %+v, %v; want step 7", text, e, err)
+		}
+	}
+}
+
+// What is zero takes no bytes, and an id 16.
+func TestTheLeastFormsOfEntries(t *testing.T) {
+	const uuid = "0190abcd-0000-7000-8000-0123456789ab"
+	schema := func(n uint16) thread.Records {
+		return thread.Records{Schemas: thread.Schemas{Reads: 3, Writes: n}, Extra: "t"}
+	}
+	for _, tt := range []struct {
+		name    string
+		records thread.Records
+		entry   thread.Entry
+		want    string
+	}{
+		{"an id alone", thread.Records{}, thread.Entry{Message: &core.Message{ID: uuid}}, "1:1 5:{1:x0190abcd0000700080000123456789ab}"},
+		{"an id and more", thread.Records{}, thread.Entry{Message: &core.Message{ID: uuid + ".2"}}, "1:1 5:{1:x0190abcd0000700080000123456789ab 2:`.2`}"},
+		{"the use of a model that used nothing", thread.Records{}, thread.Entry{Totals: &thread.Totals{Metered: &thread.Metered{Models: []core.ModelUse{{Inferences: 2}}}}}, "1:1 6:{10:{1:{4:2}}}"},
+		{"the extra field of schema 1", schema(1), thread.Entry{}, "1:1"},
+		{"of schema 2", schema(2), thread.Entry{}, "1:2"},
+		{"of schema 3", schema(3), thread.Entry{}, "1:3 1000:`t`"},
+	} {
+		b, err := tt.records.EncodeEntry(&tt.entry)
+		if got := spelled(b); got != tt.want || err != nil {
+			t.Errorf("%s: %s, %v; want %s", tt.name, got, err, tt.want)
+		}
+	}
+}
