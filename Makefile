@@ -3,7 +3,7 @@
 
 GO ?= go
 # The race detector needs cgo. Go disables cgo if it finds no C compiler.
-RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
+RACE ?= $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 CLIENTS := $(wildcard scripts/verify/clients/*)
 # The build tags under which all files are checked, and the folders with files that these tags exclude.
 TAGS := killpoints clients aws project bedrock profile mcp
@@ -134,7 +134,7 @@ BUNDLE := cd adapters/protocols/page && NODE_PATH=packages $(GO) tool esbuild sr
 
 unit: ## Run all tests except the kill tests
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
-	GORACE=atexit_sleep_ms=50 $(GO) test -p 4 -vet=off $(RACE) -skip '$(LONE)' $$($(GO) list ./functions/... ./core/... ./adapters/...) # the longest first; more at a time than there are processors: some wait for the disk
+	$(if $(RACE),CGO_ENABLED=1) GORACE=atexit_sleep_ms=50 $(GO) test -p 4 -vet=off $(RACE) -skip '$(LONE)' $$($(GO) list ./functions/... ./core/... ./adapters/...) # the longest first; more at a time than there are processors: some wait for the disk
 	$(GO) test -p 4 -vet=off $$($(GO) list ./scripts/... | grep -vE "/scripts/verify/(house|docs)") # they start programs and wait; check has run the house and the documents
 	$(GO) test -vet=off -run '$(LONE)|$(NORACE)' $(NORACEIN)
 	$(GO) test -vet=off -short -run EveryHead ./core/internal/thread
