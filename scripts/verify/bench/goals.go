@@ -18,7 +18,7 @@ type row struct {
 // goal is what ours should be. The zero goal is none: the row informs.
 type goal struct {
 	most  float64 // at most this
-	peer  bool    // at most adk-go's
+	peer  bool    // at most adk-go's, or most if that is more
 	times float64 // at most so many times ...
 	of    string  // ... another figure of ours
 }
@@ -33,7 +33,7 @@ var threads = []row{
 	{"long", "turn at 1,000 messages, on disk, ms", "LongThread/bolt p50-ms", "long/disk p50-ms", goal{peer: true}},
 	{"resident", "live heap of 1,000 threads in memory, MB", "ResidentThreads/memory live-MB/1000threads", "resident/memory live-MB/1000threads", goal{peer: true}},
 	{"resident", "live heap of 1,000 threads on disk, MB", "ResidentThreads/bolt live-MB/1000threads", "resident/disk live-MB/1000threads", goal{times: 1, of: "ResidentThreads/memory live-MB/1000threads"}},
-	{"streams", "first text of 200 streams, median, ms", "FirstText p50-ms", "streams p50-ms", goal{most: 118}},
+	{"streams", "first text of 200 streams, median, ms", "FirstText p50-ms", "streams p50-ms", goal{most: 118, peer: true}},
 	{"streams", "first text of 200 streams, 99 %, ms", "FirstText p99-ms", "streams p99-ms", goal{}},
 }
 
@@ -88,7 +88,7 @@ func (r row) verdict(f figures) (wanted, result string) {
 	limit, known := g.most, true
 	switch {
 	case g.peer:
-		limit, known = f[r.peer], f.has(r.peer)
+		limit, known = max(f[r.peer], g.most), f.has(r.peer)
 	case g.of != "":
 		limit, known = g.times*f[g.of], f.has(g.of)
 	}
