@@ -10,9 +10,12 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -100,6 +103,67 @@ func TestReplayOfARoundThatIsBlockedBeforeACallAsks(t *testing.T) {
 		run = r.submit(t, "hi", "")
 		r.work(t)
 		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 1 steps, 6 records): the same", r.replayed(t, blocks, core.ID{}, run)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A call is denied while another one runs, by a process that does not tell that one. The gate of a
+// third one, which is decided before the next claim, ends the run: the denied call was not executed.
+func TestReplayOfARoundThatIsBlockedBeforeADenialCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r *recorder
+		var other *host.Host
+		var run mailbox.Receipt
+		decide := func(action core.DecisionAction, ticket int) error {
+			info, err := other.ReadRun(t.Context(), ann, run.RunID)
+			if err != nil {
+				return err
+			}
+			_, err = other.Decide(t.Context(), ann, run.RunID, mailbox.Deciding{Target: info.Tickets[ticket].Suspension.ID, Decision: core.Decision{Action: action}})
+			return err
+		}
+		blocks := code{
+			mode: agent.ParallelStreaming,
+			gate: func(c plugin.GateCall) (plugin.Verdict, error) {
+				switch {
+				case c.CallIndex == 1:
+					return plugin.Allow, nil
+				case c.Resume == nil:
+					return plugin.Suspend(core.TicketRequest{Action: "ask"}), nil
+				}
+				return plugin.Block("no"), nil
+			},
+			turns: func(step int, yield func(model.Delta, error) bool, q model.Request) {
+				_ = yield(model.Delta{Type: model.DeltaToolStart, Name: "work"}, nil) && yield(model.Delta{Type: model.DeltaToolArgument, Text: "{}"}, nil)
+				callsTwice(step, yield, q)
+			},
+		}
+		blocks.apply = func(v, u int) int { return 10*v + u } // in the order of the calls' results
+		blocks.after = func(c plugin.AfterTool) (state.Command, error) {
+			return tally{code: blocks}.key().Update(c.CallIndex + 2), nil
+		}
+		blocks.run = func(context.Context, tool.Call) (tool.Result, error) {
+			err := decide(core.DecisionCancel, 1)
+			time.Sleep(time.Second) // before the step looks at the head
+			return tool.NewResult("done"), err
+		}
+		r = newRecorder(t, blocks)
+		var err error
+		if other, err = host.New(host.Options{Env: env.System(), Store: r.store, Waker: r, Registry: blocks.registry(t), Logger: quiet}); err != nil {
+			t.Fatal(err)
+		}
+		run = r.submit(t, "hi", "")
+		first := r.hints[0]
+		r.hints = nil
+		if errs := r.WorkBatch(t.Context(), []core.WakeUp{first}); errs[0] != nil {
+			t.Fatal(errs)
+		}
+		if err := decide(core.DecisionResume, 0); err != nil {
+			t.Fatal(err)
+		}
+		r.work(t)
+		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 1 steps, 7 records): the same", r.replayed(t, blocks, core.ID{}, run)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})

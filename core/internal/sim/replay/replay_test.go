@@ -34,6 +34,7 @@ import (
 // code is what a test may change between a run and its replay.
 type code struct {
 	apply  func(v, u int) int                                                // of the key tally; nil: adds
+	after  func(plugin.AfterTool) (state.Command, error)                     // nil: nothing
 	end    func(plugin.StepEnd) (state.Command, error)                       // nil: counts one
 	gate   func(plugin.GateCall) (plugin.Verdict, error)                     // nil: allows
 	run    func(context.Context, tool.Call) (tool.Result, error)             // of the tool work; nil: "done"
@@ -74,6 +75,9 @@ func (p tally) Register(r *plugin.Registrar) error {
 		return state.Combine(p.key().Update(1), mail.Emit("step")), nil
 	})
 	r.OnBeforeTool(func(context.Context, plugin.BeforeTool) (state.Command, error) { return p.key().Update(10), nil })
+	if p.after != nil {
+		r.OnAfterTool(func(_ context.Context, c plugin.AfterTool) (state.Command, error) { return p.after(c) })
+	}
 	r.OnRunEnd(func(context.Context, plugin.RunEnd) (state.Command, error) { return p.key().Update(100), nil })
 	r.Gate(func(_ context.Context, c plugin.GateCall) (plugin.Verdict, error) {
 		if p.gate != nil {

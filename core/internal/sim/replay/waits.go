@@ -177,7 +177,34 @@ func (d *director) commitWait(ctx context.Context, c thread.CommitStep, build fu
 		d.differs(*x)
 		return head, thread.Result{}, d.stop(ctx)
 	}
-	return d.box.Commit(ctx, d.recording.key, thread.Head{}, c, build)
+	head, result, err := d.box.Commit(ctx, d.recording.key, thread.Head{}, c, build)
+	if err == nil && head.Run.Status != thread.Waiting {
+		err = d.decideBlocking(ctx, s, head)
+	}
+	return head, result, err
+}
+
+// decideBlocking decides about the call over which a gate has ended the run, where another call
+// is decided and the round goes on, but that call has not run: the next claim knew of both.
+func (d *director) decideBlocking(ctx context.Context, s *recordedStep, head thread.Head) error {
+	met := slices.ContainsFunc(head.Tickets, func(t thread.Ticket) bool {
+		e := s.result(int(t.Call))
+		return t.Decision != 0 && e != nil && e.Message.ToolResult.Status == core.ResultNotExecuted
+	})
+	if !met || s.tooLate || !s.blocked() {
+		return nil
+	}
+	open := undecided(head.Tickets)
+	_, _, err := d.answerTickets(ctx, s, without(open, keys(s.thatRan(open))))
+	return err
+}
+
+// keys are the ids of tickets.
+func keys(tickets []thread.Ticket) (ids []uint64) {
+	for _, t := range tickets {
+		ids = append(ids, t.ID)
+	}
+	return ids
 }
 
 // wouldWait returns the records of a wait: the round, and the undecided tickets.
