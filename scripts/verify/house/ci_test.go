@@ -8,17 +8,30 @@ import (
 )
 
 // TestCIRunsWhatMakeTestDoes: .ci/run runs the parts of make test one by one, so that some of
-// them run beside other stages.
+// them run beside other stages. Each of its stages is a target of the Makefile, and runs once.
 func TestCIRunsWhatMakeTestDoes(t *testing.T) {
-	parts := regexp.MustCompile(`(?m)^test: (.*?) ##`).FindStringSubmatch(read(t, "Makefile"))
+	makefile := read(t, "Makefile")
+	parts := regexp.MustCompile(`(?m)^test: (.*?) ##`).FindStringSubmatch(makefile)
 	if parts == nil {
 		t.Fatal("the Makefile has no target test")
 	}
 	var runs []string
 	for line := range strings.Lines(read(t, ".ci/run")) {
-		switch words := strings.Fields(strings.NewReplacer("'", " ").Replace(line)); {
-		case len(words) > 1 && (words[0] == "stage" || words[0] == "beside"):
-			runs = append(runs, words[1:]...)
+		words := strings.Fields(strings.ReplaceAll(line, "'", " "))
+		if len(words) < 2 || words[0] != "stage" && words[0] != "beside" {
+			continue
+		}
+		for _, word := range words[1:] {
+			if word == "#" {
+				break
+			}
+			if regexp.MustCompile(`^[0-9]+$`).MatchString(word) { // the niceness of a lane
+				continue
+			}
+			if !strings.Contains(makefile, "\n"+word+":") || slices.Contains(runs, word) {
+				t.Errorf(".ci/run has the stage %q, want targets of the Makefile, each once", word)
+			}
+			runs = append(runs, word)
 		}
 	}
 	for _, part := range strings.Fields(parts[1]) {
