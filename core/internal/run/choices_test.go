@@ -31,6 +31,7 @@ type chosen struct {
 	lines   []string
 	windows map[string]*core.Window // by run and step; nil: no summary is fixed
 	counted int                     // what counts as the tokens of a request
+	replays bool                    // nothing acts
 }
 
 func (c *chosen) note(format string, args ...any) {
@@ -85,7 +86,7 @@ func (c *chosen) Place(run core.ID, step, call, next int) (int, bool) {
 	return next, false
 }
 
-func (c *chosen) Acts() bool { return true }
+func (c *chosen) Acts() bool { return !c.replays }
 
 // A step asks for whatever no record decides, each time for its own run, step and call. What
 // a parallel round changes has places in the order in which its results come.

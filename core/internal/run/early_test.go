@@ -167,6 +167,7 @@ func TestCallsThatWaitForTheCommitOfTheirTurn(t *testing.T) {
 	}{
 		{name: "nothing speaks against it", beside: []string{"read"}},
 		{name: "at most once", tool: func(f *toolFunc) { f.atMostOnce = true }, after: []string{"read"}},
+		{name: "arguments that are wrong", tool: func(f *toolFunc) { f.wrong = errors.New("no") }},
 		{name: "an approval", tool: func(f *toolFunc) { f.approval = "may it?" }},
 		{
 			name: "effects of hooks", after: []string{"read"},
@@ -176,6 +177,8 @@ func TestCallsThatWaitForTheCommitOfTheirTurn(t *testing.T) {
 			}}}},
 		},
 		{name: "a stop policy", o: options{stop: []agent.StopPolicy{stopAtOnce}}},
+		{name: "a stop policy that fails", o: options{stop: []agent.StopPolicy{agent.StopFunc(func(agent.StopView) *core.Termination { panic("broken") })}}},
+		{name: "a replay", o: options{choices: &chosen{replays: true}}, after: []string{"read"}},
 		{
 			name: "a gate that blocks", o: options{plugins: []plugin.Plugin{gates(func(plugin.GateCall) (plugin.Verdict, error) { return plugin.Block("no"), nil })}},
 		},

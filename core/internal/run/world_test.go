@@ -82,13 +82,14 @@ type toolFunc struct {
 	atMostOnce bool
 	readOnly   bool
 	approval   string
+	wrong      error // what it says of its arguments
 	run        func(ctx context.Context, call tool.Call) (tool.Result, error)
 }
 
 func (f toolFunc) Spec() tool.Spec {
 	return tool.Spec{Name: f.name, AtMostOnce: f.atMostOnce, ReadOnly: f.readOnly, Approval: f.approval}
 }
-func (f toolFunc) Check(json.RawMessage) error { return nil }
+func (f toolFunc) Check(json.RawMessage) error { return f.wrong }
 func (f toolFunc) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return f.run(ctx, c)
 }

@@ -115,3 +115,29 @@ func TestTheLeastFormsOfEntries(t *testing.T) {
 		}
 	}
 }
+
+// The first value that cannot be stored is the error, whatever follows it.
+func TestAnEntryThatCannotBeEncoded(t *testing.T) {
+	damaged := func(field, call string) thread.Entry {
+		return thread.Entry{
+			Message:   &core.Message{ToolCalls: []core.ToolCall{{Arguments: json.RawMessage(call)}}},
+			Arguments: json.RawMessage(field), Hooks: &state.Command{}, Attempts: []thread.Attempt{{}},
+		}
+	}
+	for _, tt := range []struct {
+		entry thread.Entry
+		want  string
+	}{
+		{damaged("{}", "{"), "encode log entry: unexpected end of JSON input"},
+		{damaged("{", "{}"), "encode log entry: unexpected end of JSON input"},
+		{damaged("{", "]"), "encode log entry: invalid character ']' looking for beginning of value"},
+	} {
+		if b, err := (thread.Records{}).EncodeEntry(&tt.entry); b != nil || core.CodeOf(err) != core.CodeInternal || err.Error() != tt.want {
+			t.Errorf("%d bytes, error %v, want %s", len(b), err, tt.want)
+		}
+	}
+	good := usualTurn()
+	if _, err := (thread.Records{}).EncodeEntry(&good); err != nil {
+		t.Errorf("the entry after them: %v", err)
+	}
+}
