@@ -34,9 +34,10 @@ func (h *host) calling(ctx context.Context, th *threadState) (over func()) {
 const atOnce = 100 * time.Millisecond
 
 // checkEarlyOver: a call that started before its turn was committed is over when the step's
-// invocation ends, whether the turn was committed or not.
+// invocation ends, whether the turn was committed or not. A fault may keep its tool at the put of
+// a part, which ends with no context: no step waits for that for longer than its grace.
 func (h *host) checkEarlyOver() {
-	if h.role == roleLocal { // it also has other work
+	if h.role == roleLocal || h.hindered > h.world.now { // a local host also has other work
 		return
 	}
 	for _, c := range h.calls {
