@@ -190,6 +190,8 @@ func TestADamagedEntrySaysWhatIsWrong(t *testing.T) {
 		{"1:1 10:" + oneID + " 33:`a`", "entry: fields 10 and 33 are both there"},
 		{"1:1 5:{1:x01}", "message: field 1 has 1 bytes, want 16"},
 		{"1:1 5:{2:``}", "message: field 2 is empty"},
+		{"1:1 5:{536870911:1 2:`a`}", "message: field 2 follows field 536870911"},
+		{"1:1 5:{536870912:1 2:`a`}", "message: a tag is malformed"},
 		{"1:1 5:{3:4}", "message: field 3 is word 4, at most 3 is known"},
 		{"1:1 5:{3:0}", "message: field 3 is 0"},
 		{"1:1 5:{7:`a`}", "message: field 7 has 1 bytes, want 16"},
@@ -215,6 +217,7 @@ func TestADamagedEntrySaysWhatIsWrong(t *testing.T) {
 		"\x08\x01\x19\x01":                             "entry: field 3 has the wire type 1",
 		"\x08\x01\x7d\x01\x01\x01":                     "entry: field 15 is cut off",
 		"\x08\x01\xd2\x01\x02{":                        "entry: field 26 is cut off",
+		"\x08\x01\xd2\x01\x82\x00{}":                   "entry: field 26 is cut off", // 2 in two bytes
 		"\x08\x01\xd2\x01\xff\xff\xff\xff\xff\xff\x7f": "entry: field 26 is cut off", // memory is not taken for it
 	} {
 		_, err := thread.Records{}.DecodeEntry([]byte(text))

@@ -124,10 +124,18 @@ func TestAnEntryThatCannotBeEncoded(t *testing.T) {
 			Arguments: json.RawMessage(field), Hooks: &state.Command{}, Attempts: []thread.Attempt{{}},
 		}
 	}
+	result := func(call string) thread.Entry {
+		return thread.Entry{Message: &core.Message{
+			ToolCalls:  []core.ToolCall{{Arguments: json.RawMessage(call)}},
+			ToolResult: &core.ToolResult{Metadata: map[string]json.RawMessage{"a": json.RawMessage("]")}},
+		}}
+	}
 	for _, tt := range []struct {
 		entry thread.Entry
 		want  string
 	}{
+		{result("{}"), "encode log entry: json: error calling MarshalJSON for type json.RawMessage: invalid character ']' looking for beginning of value"},
+		{result("{"), "encode log entry: unexpected end of JSON input"},
 		{damaged("{}", "{"), "encode log entry: unexpected end of JSON input"},
 		{damaged("{", "{}"), "encode log entry: unexpected end of JSON input"},
 		{damaged("{", "]"), "encode log entry: invalid character ']' looking for beginning of value"},
