@@ -150,6 +150,21 @@ func TestEachViolationIsFound(t *testing.T) {
 		{"run twice in one life", func(v *view) { v.lives(2, 2) }, []kind{kindExecuted}},
 		{"run after its result was shown", func(v *view) { v.lives(2, 3) }, []kind{kindExecuted}},
 		{"a result that no tool made", func(v *view) { v.lives() }, []kind{kindExecuted}},
+		{"run beside a turn that its run's end refused", func(v *view) {
+			v.Executed = func(run string) ([]uint64, map[call][]int) {
+				return map[string][]uint64{"r1": {2}, "r3": {7}}[run], map[call][]int{{Turn: 2, Index: 0}: {1, 2}}
+			}
+		}, nil},
+		{"run in two turns that the log does not have", func(v *view) {
+			v.Executed = func(run string) ([]uint64, map[call][]int) {
+				return map[string][]uint64{"r1": {2}, "r3": {7, 9}}[run], map[call][]int{{Turn: 2, Index: 0}: {1, 2}}
+			}
+		}, []kind{kindExecuted}},
+		{"run in a turn that a run with a natural end does not have", func(v *view) {
+			v.Executed = func(run string) ([]uint64, map[call][]int) {
+				return map[string][]uint64{"r1": {2}, "r2": {5}}[run], map[call][]int{{Turn: 2, Index: 0}: {1, 2}}
+			}
+		}, []kind{kindExecuted}},
 		{"found before", func(v *view) { v.fault(kindRefused, "x") }, []kind{kindRefused}},
 	}
 	for _, tt := range tests {
