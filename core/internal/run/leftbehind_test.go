@@ -170,6 +170,7 @@ func TestAChildThatCannotBeStarted(t *testing.T) {
 		{core.CodeThrottled, 2, `ok: "started"`},
 		{core.CodeUnavailable, 2, `ok: "started"`},
 		{core.CodeInternal, 2, `ok: "started"`},
+		{core.CodeSchema, 2, `ok: "started"`}, // a newer program's: it reads it
 		{core.CodeInvalid, 1, "error: execution failed: not now"},
 		{core.CodeDenied, 1, "error: execution failed: not now"},
 	}

@@ -92,7 +92,8 @@ func (s *parts) StartChild(ctx context.Context, call tool.Call, child tool.Child
 		return core.ID{}, errOver
 	}
 	switch core.CodeOf(err) {
-	case core.CodeThrottled, core.CodeUnavailable, core.CodeInternal: // the store's: the call is tried again
+	// The store's, or of a record of a newer program, which may read it: the call is tried again.
+	case core.CodeThrottled, core.CodeUnavailable, core.CodeInternal, core.CodeSchema:
 		err = s.noted(ctx, err)
 	}
 	return run, err
