@@ -24,13 +24,16 @@ import (
 // compactFrom is the size from which on agents compact, in tokens: some messages.
 const compactFrom = 120
 
-// compacting is how the world's agents compact; nil: not at all.
-func (sc scripted) compacting() *agent.ContextWindowPolicy {
+// wholeThread is a window that shows every thread as a whole, whatever tokens the models count.
+const wholeThread = 1_000_000
+
+// context is what the world's agents show of a thread, and how they compact.
+func (sc scripted) context() *agent.ContextWindowPolicy {
 	if sc.w.config.Agents.Compacts == "" {
-		return nil
+		return &agent.ContextWindowPolicy{MaxContextTokens: wholeThread}
 	}
 	return &agent.ContextWindowPolicy{
-		AutocompactThreshold: compactFrom, Compaction: sc.w.config.Agents.Compacts, CompactionRawSuffixMessages: new(4), MinSavingsRatio: new(0.1),
+		MaxContextTokens: wholeThread, AutocompactThreshold: compactFrom, Compaction: sc.w.config.Agents.Compacts, CompactionRawSuffixMessages: new(4), MinSavingsRatio: new(0.1),
 	}
 }
 

@@ -87,7 +87,7 @@ func (sc scripted) partsWith(seen *World) agent.Parts {
 	sc.w.config.impatient(parts.Specs)
 	sc.addPools(&parts)
 	for i := range parts.Specs {
-		parts.Specs[i].Context = sc.compacting()
+		parts.Specs[i].Context = sc.context()
 	}
 	return parts
 }
