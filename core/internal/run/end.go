@@ -187,6 +187,10 @@ func (m *machine) closeRun(ctx context.Context) (Stepped, error) {
 	if head.Claim.Fence != m.holder.fence() || head.Run.Status != thread.Closing {
 		return Stepped{}, thread.ErrFenced
 	}
+	if head.Seq > m.holder.head.Seq { // it had no response
+		m.missed = true
+		m.holder.events.Detach()
+	}
 	// From here on the step's head is the closing one, for every process that
 	// started the close.
 	m.holder.head = head

@@ -45,6 +45,7 @@ func (m *machine) run(ctx context.Context) (Stepped, error) {
 		stepped, err = m.holder.watched(free, remedy)
 		cancel()
 	}
+	stepped.Missed = m.missed
 	if stepped.Outcome == thread.Continue { // news since the commit is the next step's
 		m.holder.hearHead()
 		stepped.Head = m.holder.head

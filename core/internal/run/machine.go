@@ -27,6 +27,7 @@ type machine struct {
 	unsaid *inference.Turn // the turn that a model has started, until it is committed
 	tools  *toolRound      // the open tool round, once it is known
 	form   thread.Form     // of the run's end, as far as the store has refused larger ones
+	missed bool            // see Stepped.Missed
 
 	runEnded *thread.EndRecord // what RunEnd has changed; nil: it has not run
 }

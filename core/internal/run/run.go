@@ -253,6 +253,9 @@ type Stepped struct {
 	Outcome thread.Outcome // Continue, Yield, Wait or Done
 	Head    thread.Head    // after the commit; the next Work's of a Continue
 	Retry   bool           // the claim was released: the step will be tried again
+	// Missed means that a write without a response has stored records whose events were not
+	// emitted, nor were those after them: a listener reads them from the log.
+	Missed bool
 	// Followed is the next Work's of a Continue.
 	Followed int64
 }

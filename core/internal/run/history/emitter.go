@@ -95,6 +95,9 @@ func (e *Emitter) Retell(f func()) {
 	f()
 }
 
+// Detach means that the client gets nothing more from here: it reads the rest from the log.
+func (e *Emitter) Detach() { e.sink = nil }
+
 // Attached reports whether the emitter has a sink, also after the sink has failed.
 func (e *Emitter) Attached() bool { return e.sink != nil }
 
