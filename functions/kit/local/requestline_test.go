@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -42,6 +43,17 @@ func (j *journal) requests() string {
 	}
 	j.out.Reset()
 	return all.String()
+}
+
+// await returns requests once there is a line: a server logs a request after its response has
+// been sent.
+func (j *journal) await(t *testing.T) string {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		if lines := j.requests(); lines != "" || time.Now().After(deadline) {
+			return lines
+		}
+	}
 }
 
 // Each protocol's requests have a line with their route, the same on the local host and behind
@@ -92,7 +104,7 @@ func TestEveryProtocolsRequestsHaveALine(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			logged.requests()
 			tt.request.overHTTP(t, address)
-			got := map[string]string{"local": logged.requests()}
+			got := map[string]string{"local": logged.await(t)}
 			want := map[string]string{"local": tt.want + "\n"}
 			if !tt.alone {
 				tt.request.overLambda(t, lambda, log)
