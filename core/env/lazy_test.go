@@ -14,7 +14,8 @@ import (
 type contextKey struct{}
 
 // TestContextsAreAsThoseOfPackageContext compares each with the one of package context that
-// it stands for. What may end it comes in every order, before and after a call of Done.
+// it replaces. The events that may end a context occur in all orders, before and after a call
+// of Done.
 func TestContextsAreAsThoseOfPackageContext(t *testing.T) {
 	gone := errors.New("gone")
 	type world struct {

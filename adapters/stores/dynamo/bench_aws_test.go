@@ -113,9 +113,9 @@ func (b *bench) restart(t testing.TB) {
 
 func (b *bench) now() time.Time { return noon.Add(time.Duration(b.clock.Load())) }
 
-// env is the system's but for the clock, with the deadlines that go by it, and
-// for sleeps: a test may count them, and else long ones, before and between looks for
-// a cancel, last until somebody ends them, since the clock stands still.
+// env is the system's, except for the clock, the deadlines of that clock, and sleeps. A test
+// may count sleeps. Otherwise long ones, before and between looks for a cancel, last until
+// somebody ends them, since the clock does not move.
 func (b *bench) env() *env.Env {
 	e := env.System()
 	e.Now = b.now

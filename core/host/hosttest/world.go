@@ -63,8 +63,9 @@ func (w *world) advance(d time.Duration) {
 	}
 }
 
-// deadline returns a child of ctx that ends when the clock is moved to at. By the time of
-// the machine, which passes while the clock stands, calls to a slow backend would end.
+// deadline returns a child of ctx that ends when the clock of the test is moved to at. A
+// deadline of the machine's time would end calls to a slow backend while that clock is not
+// moved.
 func (w *world) deadline(ctx context.Context, at time.Time) (context.Context, context.CancelFunc) {
 	within, end := context.WithCancelCause(ctx)
 	w.mu.Lock()

@@ -125,9 +125,9 @@ func TestResultsThatAreTriedOnceMore(t *testing.T) {
 	}
 }
 
-// The late result of a lost claim stands, although a later claim has asked about its call and a
-// person has decided: the tool has run, and does not run again. It says no decision, or the one
-// that the lost claim followed.
+// The late result of a lost claim counts, although a later claim has asked about its call and a
+// person has decided. The tool has run, and does not run again. The result names no decision, or
+// the one that the lost claim followed.
 func TestALateResultStandsDespiteADecision(t *testing.T) {
 	tests := []struct {
 		name     string

@@ -8,9 +8,9 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// A call was asked about twice, and both times approved, under fence 2. A claim that was lost
-// before puts its result late, under fence 1: that one stands, also if the next claim gives it
-// another place. A result of the next claim follows the last decision.
+// A call was asked about twice under fence 2, and approved both times. A lost claim of fence 1
+// stores its result late. That result counts, also if the next claim gives it another place. A
+// result of the next claim follows the last decision.
 func TestResultsOfDecidedCalls(t *testing.T) {
 	result := func(decision string, times, place int) thread.Entry {
 		return thread.Entry{

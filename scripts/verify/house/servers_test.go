@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestTheServerThatIsStartedIsStopped: a process is stopped whose command names the program
-// that was started. A server of another name was left behind by each make test-wire.
+// TestTheServerThatIsStartedIsStopped: aws-down.sh looks for the program that aws-up.sh starts.
+// When it looked for another name, a server was still running after each make test-wire.
 func TestTheServerThatIsStartedIsStopped(t *testing.T) {
 	const asks = `grep -q 'aws_server\.py'`
 	if up := read(t, "scripts/verify/aws-up.sh"); !strings.Contains(up, `"$python" scripts/verify/aws_server.py --host`) || !strings.Contains(up, asks) {

@@ -184,8 +184,9 @@ func (d *director) commitWait(ctx context.Context, c thread.CommitStep, build fu
 	return head, result, err
 }
 
-// decideBlocking decides about the call over which a gate has ended the run, where another call
-// is decided and the round goes on, but that call has not run: the next claim knew of both.
+// decideBlocking decides about the call over which a gate has ended the run. Without it, the
+// round would continue after the decision about another call, which was never run: the next
+// claim knew of both decisions.
 func (d *director) decideBlocking(ctx context.Context, s *recordedStep, head thread.Head) error {
 	met := slices.ContainsFunc(head.Tickets, func(t thread.Ticket) bool {
 		e := s.result(int(t.Call))
