@@ -2,16 +2,12 @@ package bedrock
 
 import (
 	"encoding/binary"
-	"errors"
 	"io"
+
+	"github.com/reveille-run/reveille/adapters/models/internal/wire"
 )
 
-// maxEvent is the longest event of a stream in bytes. The SDK takes any.
-const maxEvent = 1 << 20
-
-var errEventTooLong = errors.New("an event of the stream is longer than 1 MB")
-
-// body reads a stream of events, and fails at one that is too long.
+// body reads a stream of events, and fails at one that is too long: the SDK takes any.
 type body struct {
 	io.ReadCloser
 	left int     // bytes until the next event
@@ -35,8 +31,8 @@ func (b *body) Read(p []byte) (int, error) {
 			continue
 		}
 		length := int64(binary.BigEndian.Uint32(b.head[:]))
-		if length > maxEvent {
-			return 0, errEventTooLong
+		if length > wire.MaxEvent {
+			return 0, wire.ErrTooLong
 		}
 		b.have, b.left = 0, max(int(length)-len(b.head), 0)
 	}

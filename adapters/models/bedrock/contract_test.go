@@ -28,7 +28,7 @@ func frameOf(line string) []byte {
 		return frame
 	case kind == "long": // a length that no event may have
 		frame := bytes.Repeat([]byte{0}, 16)
-		binary.BigEndian.PutUint32(frame, 1<<20+1)
+		binary.BigEndian.PutUint32(frame, 16<<20+1)
 		return frame
 	case strings.HasPrefix(kind, "!"):
 		return bedrocktest.Message(payload, ":message-type", "exception", ":exception-type", kind[1:], ":content-type", "application/json")

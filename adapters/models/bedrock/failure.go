@@ -81,8 +81,8 @@ func (m *provider) cut(err error) error {
 	switch {
 	case errors.As(err, &said):
 		return m.refusal(said, 0, "", 0)
-	case errors.Is(err, errEventTooLong):
-		return &model.Error{Kind: model.KindProvider, Message: "bedrock: " + errEventTooLong.Error()}
+	case errors.Is(err, wire.ErrTooLong):
+		return &model.Error{Kind: model.KindInvalid, Message: "bedrock: " + wire.ErrTooLong.Error()}
 	case err != nil:
 		return &model.Error{Kind: model.KindInterrupted, Message: "bedrock: read the stream: " + m.bounded(err.Error())}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/reveille-run/reveille/adapters/models/internal/wire"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 )
@@ -417,7 +418,7 @@ func TestRequestsThatHaveNoForm(t *testing.T) {
 // event that is too long.
 func FuzzBody(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 16, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0, 0, 0, 3}, 3)
-	f.Add([]byte{0, 32, 0, 0}, 1)
+	f.Add([]byte{1, 0, 0, 1}, 1)
 	f.Fuzz(func(t *testing.T, stream []byte, size int) {
 		read := func(size int) (string, error) {
 			b := &body{ReadCloser: closer{strings.NewReader(string(stream))}}
@@ -432,10 +433,18 @@ func FuzzBody(f *testing.F) {
 		}
 		whole, end := read(len(stream) + 1)
 		pieces, err := read(min(max(size, 1), 64))
-		if err != end || end == errEventTooLong && !strings.HasPrefix(string(stream), pieces) || end != errEventTooLong && (whole != string(stream) || pieces != whole) {
+		if err != end || end == wire.ErrTooLong && !strings.HasPrefix(string(stream), pieces) || end != wire.ErrTooLong && (whole != string(stream) || pieces != whole) {
 			t.Errorf("%q, %v in one, %q, %v in pieces of %d", whole, end, pieces, err, size)
 		}
 	})
+}
+
+func TestAnEventHasALimit(t *testing.T) {
+	for length, want := range map[string]error{"\x01\x00\x00\x00": nil, "\x01\x00\x00\x01": wire.ErrTooLong} { // 16 MB, and one byte more
+		if _, err := (&body{ReadCloser: closer{strings.NewReader(length)}}).Read(make([]byte, 8)); err != want {
+			t.Errorf("a length of %x: %v, want %v", length, err, want)
+		}
+	}
 }
 
 type closer struct{ *strings.Reader }

@@ -78,7 +78,7 @@ func streams() []stream {
 		{Name: "slow_headers", Silent: true, Fail: &failure{Kind: model.KindTimeout}},
 		{Name: "slow_first_byte", Silent: true, Fail: &failure{Kind: model.KindTimeout}},
 		{Name: "idle", Silent: true, Want: outcome{Text: "Hel"}, Fail: &failure{Kind: model.KindInterrupted}},
-		{Name: "too_huge_delta", Fail: &failure{Kind: model.KindProvider}},
+		{Name: "too_huge_delta", Fail: &failure{Kind: model.KindInvalid}},
 		{Name: "malformed", Want: outcome{Text: "Hel"}, Fail: &failure{Kind: model.KindInterrupted, Or: model.KindProvider}},
 		{Name: "not_a_stream", Fail: &failure{Kind: model.KindInvalid, Or: model.KindProvider}},
 	}

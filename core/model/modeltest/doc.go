@@ -38,7 +38,8 @@
 //	cut_arguments                get_weather with {"city":"Os, at the token limit
 //	slow_headers, slow_first_byte  the server sends nothing
 //	idle                         Hel, then nothing
-//	too_huge_delta, malformed, not_a_stream
+//	too_huge_delta               an event of more than 16 MB, which no other attempt makes shorter
+//	malformed, not_a_stream
 //
 // and one for each of Provider.Stops. A transcript has the same content in each provider's
 // format, so that the suite expects one literal turn from all of them. With slow_headers a

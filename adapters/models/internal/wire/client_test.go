@@ -125,7 +125,7 @@ func TestRefusalsAreFailures(t *testing.T) {
 		{"in the stream, by its message", 200, nil, "event: error\ndata: maximum context\n\n", model.Error{Kind: model.KindOverflow, Message: "a: maximum context"}},
 		{"no sense", 200, nil, "data: ?\n\n", model.Error{Kind: model.KindInterrupted, Message: "a: no word: ?"}},
 		{"cut", 200, nil, "data: \n\n", model.Error{Kind: model.KindInterrupted, Message: "a: the stream ended before the turn did"}},
-		{"too long a line", 200, nil, "data: " + strings.Repeat("x", 1<<20), model.Error{Kind: model.KindProvider, Message: "a: a line of the stream is longer than 1 MB"}},
+		{"too long an event", 200, nil, "data: " + strings.Repeat("x", 16<<20), model.Error{Kind: model.KindInvalid, Message: "a: an event of the stream is longer than 16 MB, the limit"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

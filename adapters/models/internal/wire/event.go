@@ -6,14 +6,16 @@ import (
 	"errors"
 	"io"
 
-	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model"
 )
 
-// maxLine is the longest line, and the longest event, of a stream in bytes.
-const maxLine = 1 << 20
+// MaxEvent is the size limit of an event of a stream, and of each of its lines, in bytes:
+// 16 MB, which is more than the images and signatures of models take.
+const MaxEvent = 16 << 20
 
-// errLineTooLong is an event over maxLine.
-var errLineTooLong = core.Errorf(core.CodeTooLarge, "a line of the stream is longer than 1 MB")
+// ErrTooLong is the error of an event over [MaxEvent]: a permanent one, since another
+// attempt would most likely get an event as long.
+var ErrTooLong error = Failure{Kind: model.KindInvalid, Message: "an event of the stream is longer than 16 MB, the limit"}
 
 // Event is one server-sent event that has data.
 type Event struct {
@@ -65,8 +67,8 @@ func (d *decoder) next() (Event, error) {
 				d.data = append(d.data, '\n')
 			}
 			lines++
-			if len(d.data)+len(value) > maxLine {
-				return Event{}, errLineTooLong
+			if len(d.data)+len(value) > MaxEvent {
+				return Event{}, ErrTooLong
 			}
 			d.data = append(d.data, value...)
 		case "event":
@@ -84,8 +86,8 @@ func (d *decoder) readLine() ([]byte, error) {
 	if errors.Is(err, bufio.ErrBufferFull) {
 		d.line = d.line[:0]
 		for errors.Is(err, bufio.ErrBufferFull) {
-			if len(d.line)+len(line) > maxLine {
-				return nil, errLineTooLong
+			if len(d.line)+len(line) > MaxEvent {
+				return nil, ErrTooLong
 			}
 			d.line = append(d.line, line...)
 			line, err = d.in.ReadSlice('\n')
@@ -99,8 +101,8 @@ func (d *decoder) readLine() ([]byte, error) {
 	}
 	line = bytes.TrimSuffix(line, []byte("\n"))
 	line = bytes.TrimSuffix(line, []byte("\r"))
-	if len(line) > maxLine {
-		return nil, errLineTooLong
+	if len(line) > MaxEvent {
+		return nil, ErrTooLong
 	}
 	return line, err
 }

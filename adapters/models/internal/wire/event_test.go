@@ -79,18 +79,23 @@ func TestEventsAreCutOutOfAStream(t *testing.T) {
 }
 
 func TestLinesAndEventsAreBounded(t *testing.T) {
-	const tooLong = "error a line of the stream is longer than 1 MB"
+	const tooLong = "error an event of the stream is longer than 16 MB, the limit"
 	line := func(size int) string { return "data: " + strings.Repeat("x", size-len("data: ")) + "\n\ndata: .\n\n" }
+	lines := func(last int) string { // 15 of 1 MB with their ends, and one more
+		one := "data: " + strings.Repeat("x", 1<<20-1) + "\n"
+		return strings.Repeat(one, 15) + "data: " + strings.Repeat("x", last) + "\n\ndata: .\n\n"
+	}
 	tests := []struct {
 		name, stream string
 		size         int // of the first text
 		want         string
 	}{
 		{"longer than the buffer", line(100 << 10), 100<<10 - 6, "end_turn"},
-		{"at the limit", line(1 << 20), 1<<20 - 6, "end_turn"},
-		{"over the limit", line(1<<20 + 1), 0, tooLong},
-		{"far over the limit", line(3 << 20), 0, tooLong},
-		{"many lines of one event", strings.Repeat("data: "+strings.Repeat("x", 1000)+"\n", 1100), 0, tooLong},
+		{"at the limit", line(16 << 20), 16<<20 - 6, "end_turn"},
+		{"over the limit", line(16<<20 + 1), 0, tooLong},
+		{"far over the limit", line(40 << 20), 0, tooLong},
+		{"lines of one event at the limit", lines(1 << 20), 16 << 20, "end_turn"},
+		{"lines of one event over the limit", lines(1<<20 + 1), 0, tooLong},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -98,7 +103,7 @@ func TestLinesAndEventsAreBounded(t *testing.T) {
 			if last := got[len(got)-1]; last != test.want {
 				t.Errorf("ends with %s, want %s", fmt.Sprintf("%.80q", last), test.want)
 			}
-			if test.size > 0 && got[0] != strings.Repeat("x", test.size) {
+			if test.size > 0 && (len(got[0]) != test.size || strings.Trim(got[0], "x\n") != "") {
 				t.Errorf("the text has %d bytes, want %d", len(got[0]), test.size)
 			}
 		})

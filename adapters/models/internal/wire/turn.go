@@ -63,8 +63,8 @@ func cut(err error) error {
 	switch {
 	case errors.Is(err, io.EOF):
 		return Failure{Kind: model.KindInterrupted, Message: "the stream ended before the turn did"}
-	case errors.Is(err, errLineTooLong):
-		return Failure{Kind: model.KindProvider, Message: err.Error()}
+	case errors.Is(err, ErrTooLong):
+		return err
 	}
 	return Failure{Kind: model.KindInterrupted, Message: fmt.Sprintf("read the stream: %v", err)}
 }
