@@ -97,23 +97,30 @@ func TestAnOpenCircuit(t *testing.T) {
 	})
 }
 
-// What says nothing about the model, opens no circuit: a call that was cancelled, and a
-// request that it refuses.
+// What says nothing about the model, opens no circuit: a call that was cancelled, a
+// request that it refuses, and a stream that broke off after the model had spoken.
 func TestWhatOpensNoCircuit(t *testing.T) {
 	tests := []struct {
 		name    string
 		failure error
 		cancels bool
+		says    []model.Delta
+		runs    int
+		calls   int // of them all
 	}{
-		{"requests that are at fault", &model.Error{Kind: model.KindInvalid, Message: "no"}, false},
-		{"a key that is unknown", &model.Error{Kind: model.KindUnauthorized, Message: "no"}, false},
-		{"an error that no provider has classed", fmt.Errorf("no"), false},
-		{"calls that a person ends", &model.Error{Kind: model.KindProvider, Message: "cancelled"}, true},
+		{"requests that are at fault", &model.Error{Kind: model.KindInvalid, Message: "no"}, false, nil, 7, 7},
+		{"a key that is unknown", &model.Error{Kind: model.KindUnauthorized, Message: "no"}, false, nil, 7, 7},
+		{"an error that no provider has classed", fmt.Errorf("no"), false, nil, 7, 7},
+		{"calls that a person ends", &model.Error{Kind: model.KindProvider, Message: "cancelled"}, true, nil, 7, 7},
+		{"failures after text", &model.Error{Kind: model.KindInterrupted, Message: "cut"}, false, []model.Delta{say("a")}, 7, 7},
+		{"failures after reasoning", &model.Error{Kind: model.KindOverloaded, Message: "busy"}, false, []model.Delta{{Type: model.DeltaReasoning, Text: "hm"}}, 7, 7},
+		{"failures in a tool call", &model.Error{Kind: model.KindInterrupted, Message: "cut"}, false, []model.Delta{{Type: model.DeltaToolStart, Name: "echo"}}, 7, 7},
+		{"failures after a count alone open it", &model.Error{Kind: model.KindInterrupted, Message: "cut"}, false, []model.Delta{{Type: model.DeltaUsage}}, 6, 5},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := &cutting{calls: [][]model.Delta{{}}, failure: tt.failure, began: time.Now()}
+				m := &cutting{calls: [][]model.Delta{tt.says}, failure: tt.failure, began: time.Now()}
 				called := modelFunc(func(ctx context.Context, r model.Request) iterator {
 					if tt.cancels {
 						<-ctx.Done()
@@ -122,7 +129,7 @@ func TestWhatOpensNoCircuit(t *testing.T) {
 				})
 				w := newWorld(t, options{env: drawing(0), agents: spec(t, called, agent.Spec{Retry: agent.Retry{MaxRetries: new(0)}})})
 				m.world = w
-				for range 7 {
+				for range tt.runs {
 					w.submit(t, key, "hi", mailbox.ModeQueue)
 					ctx, cancel := context.WithCancelCause(t.Context())
 					if tt.cancels {
@@ -134,8 +141,8 @@ func TestWhatOpensNoCircuit(t *testing.T) {
 					}
 					cancel(nil)
 				}
-				if len(m.at) != 7 {
-					t.Errorf("the model is called %d times, want 7", len(m.at))
+				if len(m.at) != tt.calls {
+					t.Errorf("the model is called %d times, want %d", len(m.at), tt.calls)
 				}
 			})
 		})

@@ -145,12 +145,14 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		if first != (core.Usage{}) && !use(first) {
 			return
 		}
-		if !text(fmt.Sprintf("%s.%d:%d", s.name, s.step, nonce)) {
+		failure := m.fails(s, request.Model)
+		spoke := failure == nil || nonce%2 == 0
+		if spoke && !text(fmt.Sprintf("%s.%d:%d", s.name, s.step, nonce)) {
 			return
 		}
-		if failure := m.fails(s, request.Model); failure != nil {
+		if failure != nil {
 			th.runs.modelFails(h, s)
-			comesTo(ctx, failure)
+			comesTo(ctx, failure, spoke)
 			yield(model.Delta{}, failure)
 			return
 		}
@@ -159,7 +161,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		}
 		th.runs.checkHolds(h, began)
 		if m.finish(s, nonce, yield, func() bool { return use(last) }) {
-			comesTo(ctx, nil)
+			comesTo(ctx, nil, true)
 		}
 	}
 }
@@ -179,7 +181,7 @@ func (m scriptedModel) talk(ctx context.Context, s script, within time.Duration,
 	return bulk == "" || text(bulk)
 }
 
-// fails returns how an inference fails after its first words; nil: it does not.
+// fails returns how an inference fails, before or after its first words; nil: it does not.
 func (m scriptedModel) fails(s script, name string) *model.Error {
 	w := m.w
 	if failure := w.scripted.away(); failure != nil {

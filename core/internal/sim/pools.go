@@ -112,21 +112,23 @@ type inquiry struct {
 }
 
 // inquire notes a call of a model, and checks that it is the one to call. The function
-// takes the outcome of the call: nil is a turn.
-func (th *threadState) inquire(h *host, s script, name string) func(context.Context, error) {
+// takes the outcome of the call, nil for a turn, and whether the model spoke: such a
+// failure leaves the circuit as it is.
+func (th *threadState) inquire(h *host, s script, name string) func(context.Context, *model.Error, bool) {
 	w := th.w
 	c := h.circuit(name)
 	if c.failed >= breaker.CircuitFailures && w.now > c.opened+slack && w.now < c.until {
 		th.fail("%s calls %s, which has failed %d times in a row until %s", h.name, name, c.failed, c.opened)
 	}
 	step, began := th.member(h, s, name), w.now
-	return func(ctx context.Context, err error) {
+	return func(ctx context.Context, failure *model.Error, spoke bool) {
 		if ctx.Err() != nil { // no step waits for it any more
 			return
 		}
-		failure, _ := err.(*model.Error)
-		c.takes(w, failure, began)
-		if err == nil || step == nil {
+		if failure == nil || !spoke {
+			c.takes(w, failure, began)
+		}
+		if failure == nil || step == nil {
 			return
 		}
 		switch failure.Kind {

@@ -59,7 +59,8 @@ func circuitOf(m *registry.BoundModel, name string) breaker.CircuitName {
 // counts the call before it is made.
 func (c *Circuits) Call(ctx context.Context, m *registry.BoundModel, request model.Request, spent *accounting.Spent, to Listener) error {
 	if c.Off {
-		return c.stream(ctx, m, request, spent, to)
+		_, err := c.stream(ctx, m, request, spent, to)
+		return err
 	}
 	permit, wait := c.breakers.Begin(circuitOf(m, request.Model), c.Env.Now())
 	if wait > 0 {
@@ -68,49 +69,54 @@ func (c *Circuits) Call(ctx context.Context, m *registry.BoundModel, request mod
 	if permit.Probe {
 		to.Circuit(ctx, breaker.CircuitHalfOpen, 0)
 	}
-	err := c.stream(ctx, m, request, spent, to)
-	if state, changed := c.breakers.End(permit, outcomeOf(ctx, err), c.Env.Now()); changed {
+	spoke, err := c.stream(ctx, m, request, spent, to)
+	if state, changed := c.breakers.End(permit, outcomeOf(ctx, spoke, err), c.Env.Now()); changed {
 		to.Circuit(ctx, state, c.Wait(m, request.Model))
 	}
 	return err
 }
 
-// outcomeOf is what a call says about its model.
-func outcomeOf(ctx context.Context, err error) breaker.CallOutcome {
+// outcomeOf is what a call says about its model. A model that has spoken is there: a
+// stream that breaks off later is no reason to leave other runs without it.
+func outcomeOf(ctx context.Context, spoke bool, err error) breaker.CallOutcome {
 	switch {
 	case ctx.Err() != nil: // the error does not matter: no step waits for the call
 		return breaker.CallVoid
 	case err == nil:
 		return breaker.CallSucceeded
+	case spoke:
+		return breaker.CallVoid
 	case Passing(err):
 		return breaker.CallFailed
 	}
 	return breaker.CallVoid
 }
 
-// stream makes the call. It runs in this goroutine, so that a delta is heard before
-// the next one is read; a panic of the adapter is an error like any other.
-func (c *Circuits) stream(ctx context.Context, m *registry.BoundModel, request model.Request, spent *accounting.Spent, to Listener) error {
+// stream makes the call, and reports whether the model has said anything. It runs in this
+// goroutine, so that a delta is heard before the next one is read; a panic of the adapter
+// is an error like any other.
+func (c *Circuits) stream(ctx context.Context, m *registry.BoundModel, request model.Request, spent *accounting.Spent, to Listener) (spoke bool, err error) {
 	done := c.Env.Reach(point.Model)
 	began := c.Env.Now()
 	spent.Call()
 	h := &hearer{spent: spent, to: to} // a loop over the stream would take more memory
-	err := env.Protect(func() error {
+	err = env.Protect(func() error {
 		m.Model.Stream(ctx, request)(h.hear)
 		return h.err
 	})
 	spent.Took(c.Env.Now().Sub(began))
 	done()
 	if err == nil && !to.Stopped() {
-		return errTruncated
+		err = errTruncated
 	}
-	return err
+	return h.spoke, err
 }
 
 // hearer receives the deltas of a call.
 type hearer struct {
 	spent *accounting.Spent
 	to    Listener
+	spoke bool  // text, reasoning or a tool call came
 	err   error // ends the call
 }
 
@@ -121,8 +127,11 @@ func (h *hearer) hear(delta model.Delta, err error) bool {
 		return false
 	}
 	if err == nil {
-		if delta.Type == model.DeltaUsage {
+		switch delta.Type {
+		case model.DeltaUsage:
 			h.spent.Count(counted(delta.Usage))
+		case model.DeltaText, model.DeltaReasoning, model.DeltaToolStart:
+			h.spoke = true
 		}
 		err = h.to.Hear(delta)
 	}
