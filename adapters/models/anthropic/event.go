@@ -6,6 +6,7 @@ import "github.com/reveille-run/reveille/core"
 type event struct {
 	Type    string `json:"type"`
 	Message struct {
+		ID    string `json:"id"`
 		Usage *usage `json:"usage"`
 	} `json:"message"`
 	Index   int        `json:"index"` // of the block

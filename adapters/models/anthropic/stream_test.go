@@ -57,6 +57,24 @@ func TestStreams(t *testing.T) {
 		events []string
 		want   []string
 	}{
+		{"a message that begins twice", []string{
+			`{"type":"message_start","message":{"id":"msg_1","usage":{"input_tokens":17,"output_tokens":1}}}`,
+			`{"type":"message_start","message":{"id":"msg_1","usage":{"input_tokens":17,"output_tokens":1}}}`,
+			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Hi."}}`, close, reason("end_turn"), stop,
+		}, []string{"usage {Input:17 Output:1 CacheRead:0 CacheWrite:0 Reasoning:0}", "text Hi.", "stop end_turn"}},
+		{"another message within the first", []string{
+			`{"type":"message_start","message":{"id":"msg_1"}}`, tool,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"zone"}}`,
+			`{"type":"message_start","message":{"id":"msg_2"}}`, tool, close, reason("tool_use"), stop,
+		}, []string{"call 0 toolu_1 now", `argument 0 {"zone`, `error: message "msg_2" began within message "msg_1"`}},
+		{"the same id again, in the middle", []string{
+			`{"type":"message_start","message":{"id":"msg_1"}}`, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Hi."}}`,
+			`{"type":"message_start","message":{"id":"msg_1"}}`, close, reason("end_turn"), stop,
+		}, []string{"text Hi.", "stop end_turn"}},
+		{"messages without ids", []string{
+			`{"type":"message_start","message":{}}`, `{"type":"message_start","message":{}}`, tool, close,
+			`{"type":"message_start","message":{}}`, reason("tool_use"), stop,
+		}, []string{"call 0 toolu_1 now", `error: message "" began within message ""`}},
 		{"usage that comes in parts", []string{
 			`{"type":"message_start","message":{"usage":{"input_tokens":7,"cache_read_input_tokens":20,"cache_creation_input_tokens":100,"output_tokens":1}}}`,
 			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":8,"output_tokens":50,"output_tokens_details":{"thinking_tokens":30}}}`, stop,

@@ -18,6 +18,8 @@ type turn struct {
 	calls  int
 	bare   int // the call that ended without an argument, from 1, until it is known why; 0: none
 	counts counts
+	began  bool   // the message has
+	id     string // of the message; empty: the server gives none
 	finish string // the stop reason
 }
 
@@ -50,7 +52,7 @@ func (t *turn) Add(e wire.Event) (deltas []model.Delta, last bool, err error) {
 		f, _ := parseFailure(0, e.Data)
 		return nil, false, f
 	case "message_start":
-		t.report(v.Message.Usage)
+		err = t.start(v.Message.ID, v.Message.Usage)
 	case "content_block_start":
 		err = t.begin(v.Index, &v.Content)
 	case "content_block_delta":
@@ -71,6 +73,19 @@ func (t *turn) Add(e wire.Event) (deltas []model.Delta, last bool, err error) {
 
 // Finished implements wire.Turn: nothing ends a message but its own last event.
 func (t *turn) Finished() bool { return false }
+
+// start begins the message. Some servers say it twice. Another message within this one is
+// of another response, of which a proxy has joined the pieces: no turn can be made of both.
+func (t *turn) start(id string, u *usage) error {
+	switch {
+	case !t.began:
+		t.began, t.id = true, id
+		t.report(u)
+	case id != t.id, id == "" && t.open != nil:
+		return fmt.Errorf("message %q began within message %q", core.Excerpt(id), core.Excerpt(t.id))
+	}
+	return nil
+}
 
 // begin opens a block. Blocks of unrequested kinds are not shown.
 func (t *turn) begin(index int, b *eventBlock) error {

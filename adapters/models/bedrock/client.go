@@ -8,7 +8,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
@@ -142,10 +141,7 @@ func (e redirectError) Error() string { return string(e) }
 
 // redact removes the token from text: servers quote it in their refusals.
 func (c connection) redact(text string) string {
-	if c.token == "" {
-		return text
-	}
-	return strings.ReplaceAll(text, c.token, "***")
+	return wire.Redact(text, c.token)
 }
 
 // named marks the errors of credentials, to distinguish them from the provider's.

@@ -69,7 +69,7 @@ func (f failure) kind(status int) model.ErrorKind {
 		named = kinds[string(f.Type)]
 	}
 	switch named {
-	case model.KindQuota, model.KindOverflow, model.KindFiltered, model.KindNotFound:
+	case model.KindQuota, model.KindOverflow, model.KindFiltered, model.KindNotFound, model.KindInterrupted:
 		return named
 	case model.KindInvalid:
 		if said := wire.Said(string(f.Message)); status == 0 && said != "" {
@@ -103,4 +103,5 @@ var kinds = map[string]model.ErrorKind{
 	"server_error":               model.KindProvider,
 	"invalid_prompt":             model.KindInvalid,
 	"invalid_request_error":      model.KindInvalid,
+	"tool_use_failed":            model.KindInterrupted, // Groq: the model's call does not match the tool; asked again, it most often writes another
 }

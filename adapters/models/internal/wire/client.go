@@ -222,7 +222,7 @@ func (c *Client) check(response *http.Response, body io.Reader, key secret.Strin
 		return nil
 	}
 	if text := egress.Redirect(response); text != "" {
-		return Failure{Kind: model.KindInvalid, Status: response.StatusCode, Message: text}.named(c.Name, key)
+		return Failure{Kind: model.KindInvalid, Status: response.StatusCode, Message: text + " as the provider's base URL"}.named(c.Name, key)
 	}
 	text, _ := io.ReadAll(io.LimitReader(body, maxErrorBody)) // what came is enough for a message
 	status := response.StatusCode

@@ -119,7 +119,7 @@ func TestRefusalsAreFailures(t *testing.T) {
 		{"a failure with 200", 200, http.Header{"Content-Type": {"application/json; charset=utf-8"}}, `{"busy"}`, model.Error{Kind: model.KindOverloaded, Message: "a: busy"}},
 		{"no stream", 200, http.Header{"Content-Type": {"application/json"}}, `{}`, model.Error{Kind: model.KindInvalid, Message: "a: responded with application/json where a stream was asked for"}},
 		{"a page", 200, http.Header{"Content-Type": {"text/html"}}, `<html>`, model.Error{Kind: model.KindInvalid, Message: "a: responded with text/html where a stream was asked for"}},
-		{"a redirect is not followed", 307, http.Header{"Location": {"/elsewhere"}}, "", model.Error{Kind: model.KindInvalid, Status: 307, Message: "a: status 307: the server redirects to another path of the same host, and redirects are not followed: configure the final address"}},
+		{"a redirect is not followed", 307, http.Header{"Location": {"/elsewhere"}}, "", model.Error{Kind: model.KindInvalid, Status: 307, Message: "a: status 307: the server redirects to another path of the same host, and redirects are not followed: configure the final address as the provider's base URL"}},
 		{"a long one", 500, nil, strings.Repeat("é", 100_000), model.Error{Kind: model.KindProvider, Status: 500, Message: "a: status 500: " + strings.Repeat("é", 248) + "..."}},
 		{"in the stream", 200, nil, "event: error\ndata: no " + testKey + "\n\n", model.Error{Kind: model.KindProvider, Message: "a: no ***"}},
 		{"in the stream, by its message", 200, nil, "event: error\ndata: maximum context\n\n", model.Error{Kind: model.KindOverflow, Message: "a: maximum context"}},

@@ -41,20 +41,12 @@ func (f Failure) named(adapter string, key secret.String) error {
 	if f.Status != 0 {
 		text += fmt.Sprintf("status %d: ", f.Status)
 	}
-	text += OneLine(redacted(f.Message, key), maxErrorMessage)
+	text += OneLine(Redact(f.Message, key.Reveal()), maxErrorMessage)
 	if f.RequestID != "" {
-		text += " (request " + OneLine(redacted(f.RequestID, key), 100) + ")"
+		text += " (request " + OneLine(Redact(f.RequestID, key.Reveal()), 100) + ")"
 	}
 	kind := cmp.Or(f.Kind, KindOf(f.Status, f.Message))
 	return &model.Error{Kind: kind, Message: text, Status: f.Status, RetryAfter: min(f.RetryAfter, maxRetryAfter)}
-}
-
-// redacted removes the key from text: servers quote it in their refusals.
-func redacted(text string, key secret.String) string {
-	if key.IsZero() {
-		return text
-	}
-	return strings.ReplaceAll(text, key.Reveal(), "***")
 }
 
 // KindOf classifies a failure by its HTTP status, 0 for an error in a stream without a
