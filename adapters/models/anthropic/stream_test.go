@@ -71,6 +71,12 @@ func TestStreams(t *testing.T) {
 			`{"type":"message_start","message":{"id":"msg_1"}}`, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Hi."}}`,
 			`{"type":"message_start","message":{"id":"msg_1"}}`, close, reason("end_turn"), stop,
 		}, []string{"text Hi.", "stop end_turn"}},
+		{"thinking that is cut within a character", []string{
+			`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":""}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm \ud83d"}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"\ude00"}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"s"}}`, close, reason("end_turn"), stop,
+		}, []string{"reasoning hm ", "reasoning 😀", `reasoning {"type":"thinking","thinking":"hm 😀","signature":"s"}`, "stop end_turn"}},
 		{"messages without ids", []string{
 			`{"type":"message_start","message":{}}`, `{"type":"message_start","message":{}}`, tool, close,
 			`{"type":"message_start","message":{}}`, reason("tool_use"), stop,

@@ -114,6 +114,7 @@ func (m *provider) infer(ctx context.Context, request model.Request, yield func(
 		}
 	}()
 	var t turn
+	var halves wire.Joiner
 	for watch.Reset(idle); ; watch.Reset(t.patience(idle)) {
 		event, more := <-stream.Events()
 		watch.Stop()
@@ -125,13 +126,13 @@ func (m *provider) infer(ctx context.Context, request model.Request, yield func(
 			return err
 		}
 		for _, d := range deltas {
-			if !yield(d) {
+			if !halves.Join(d, yield) {
 				return nil
 			}
 		}
 	}
 	if t.stopped {
-		yield(model.Delta{Type: model.DeltaStop, Stop: t.stop})
+		halves.Join(model.Delta{Type: model.DeltaStop, Stop: t.stop}, yield)
 		return nil
 	}
 	if errors.Is(context.Cause(ctx), errIdle) {

@@ -1,40 +1,66 @@
 package bedrock
 
 import (
+	"bytes"
 	"encoding/binary"
 	"io"
+
+	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
 
 	"github.com/reveille-run/reveille/adapters/models/internal/wire"
 )
 
-// body reads a stream of events, and fails at one that is too long: the SDK takes any.
+// body reads a stream of events one by one. It fails at one that is too long: the SDK takes
+// any. It marks halves of characters, which the SDK would replace, see wire.MarkHalves.
 type body struct {
 	io.ReadCloser
-	left int     // bytes until the next event
-	head [4]byte // its length
-	have int     // bytes of head that are there
+	event bytes.Buffer // what is not read yet of the newest event
 }
 
 // Read implements io.Reader.
 func (b *body) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	for part := p[:n]; len(part) > 0; {
-		if b.left > 0 {
-			k := min(b.left, len(part))
-			b.left -= k
-			part = part[k:]
-			continue
+	for b.event.Len() == 0 {
+		if err := b.next(); err != nil && b.event.Len() == 0 {
+			return 0, err
 		}
-		k := copy(b.head[b.have:], part)
-		part = part[k:]
-		if b.have += k; b.have < len(b.head) {
-			continue
-		}
-		length := int64(binary.BigEndian.Uint32(b.head[:]))
-		if length > wire.MaxEvent {
-			return 0, wire.ErrTooLong
-		}
-		b.have, b.left = 0, max(int(length)-len(b.head), 0)
 	}
-	return n, err
+	return b.event.Read(p)
+}
+
+// next reads an event. Where the stream ends within one, its beginning is there.
+func (b *body) next() error {
+	if _, err := io.CopyN(&b.event, b.ReadCloser, 4); err != nil {
+		return err
+	}
+	length := int64(binary.BigEndian.Uint32(b.event.Bytes()))
+	if length > wire.MaxEvent {
+		b.event.Reset()
+		return wire.ErrTooLong
+	}
+	if _, err := io.CopyN(&b.event, b.ReadCloser, max(length-4, 0)); err != nil {
+		return err
+	}
+	b.mark()
+	return nil
+}
+
+// mark marks the halves of characters in the event. An event that cannot be decoded stays
+// as it is, and the SDK returns its error.
+func (b *body) mark() {
+	if !bytes.Contains(b.event.Bytes(), []byte(`\u`)) {
+		return
+	}
+	message, err := eventstream.NewDecoder().Decode(bytes.NewReader(b.event.Bytes()), nil)
+	if err != nil {
+		return
+	}
+	marked := wire.MarkHalves(message.Payload)
+	if bytes.Equal(marked, message.Payload) {
+		return
+	}
+	message.Payload = marked
+	var event bytes.Buffer
+	if eventstream.NewEncoder().Encode(&event, message) == nil {
+		b.event = event
+	}
 }

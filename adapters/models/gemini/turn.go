@@ -76,8 +76,10 @@ func (t *turn) addPart(p *part) error {
 		return nil
 	}
 	text, sign := *p.Text, p.ThoughtSignature
-	if t.calls > 0 {
-		sign = "" // the turn's signature is on its first call, and blocks after calls would move them
+	if t.calls > 0 || wire.HasHalf(text) {
+		// The turn's signature is on its first call, and blocks after calls would move them.
+		// That of a part which begins or ends within a character cannot go back with it.
+		sign = ""
 	}
 	if p.Thought {
 		if text != "" || sign != "" {

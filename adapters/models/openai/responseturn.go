@@ -199,7 +199,7 @@ func (t *responseTurn) argue(i int, text string) {
 // whole adds the rest of the arguments of call i: servers send all of them at the end, or
 // nothing else.
 func (t *responseTurn) whole(i int, text string) error {
-	sent := t.calls[i].sent.String()
+	sent := wire.JoinHalves(t.calls[i].sent.String())
 	rest, more := strings.CutPrefix(text, sent)
 	if !more {
 		if text == "" {

@@ -55,6 +55,7 @@ func streams() []stream {
 		{Name: "two_calls", Want: outcome{Text: "I look.", Stop: core.StopToolUse, Calls: []called{
 			{"get_weather", `{"city":"Oslo","days":2}`}, {"get_weather", `{"city":"Rome"}`},
 		}}},
+		{Name: "split_character", Want: outcome{Text: "Hi 😀.", Stop: core.StopToolUse, Calls: []called{{"get_weather", `{"city":"😀"}`}}}},
 		{Name: "call_without_arguments", Want: outcome{Stop: core.StopToolUse, Calls: []called{{"get_time", ""}}}},
 		{Name: "reasoning", Want: outcome{Reasoning: "Let me think.", Echoes: 1, Stop: core.StopToolUse, Calls: []called{
 			{"get_weather", `{"city":"Oslo"}`},

@@ -25,6 +25,7 @@
 //
 //	text                         Hello, wörld 🌍.
 //	two_calls                    I look. Then get_weather of Oslo for 2 days, and of Rome
+//	split_character              Hi 😀. Then get_weather of 😀, with the two halves of each 😀 in two events
 //	call_without_arguments       get_time
 //	reasoning                    Let me think. With the provider's signature; then get_weather of Oslo
 //	usage                        Hi. 100 input tokens, 40 from the cache and 10 into it; 20 output tokens, 5 for reasoning

@@ -21,6 +21,10 @@
 // Every failure is a *model.Error whose text begins with the client's name and never
 // contains the key. When the caller's context ends, the error wraps its cause.
 //
+// A server may cut a text within a character: the halves, \ud83d and \ude00, come in two
+// events. They are joined here: an adapter sees marks in their places and passes them on in
+// its deltas. Only where it compares or measures texts it needs [JoinHalves] and [HasHalf].
+//
 // A failure that a provider reports is a [Failure]. Its Kind comes from the provider's
 // own code if that is more precise than the status, otherwise from [KindOf] the status
 // and the message. Parse makes a Failure of the body of a refusal; Turn.Add returns one

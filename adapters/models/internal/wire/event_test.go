@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -36,10 +37,26 @@ func (w *words) Finished() bool { return w.finished }
 
 func (w *words) Stop() (core.StopReason, error) { return core.StopEndTurn, nil }
 
+// quotedWords is words whose events are JSON strings.
+type quotedWords struct{ words }
+
+func (w *quotedWords) Add(e Event) ([]model.Delta, bool, error) {
+	var text string
+	if err := json.Unmarshal(e.Data, &text); err != nil {
+		return nil, false, err
+	}
+	e.Data = []byte(text)
+	return w.words.Add(e)
+}
+
 // read reads a stream without HTTP, one line a delta, the error last.
-func read(stream string) []string {
+func read(stream string) []string { return readTurn(stream, &words{}) }
+
+func readJSON(stream string) []string { return readTurn(stream, &quotedWords{}) }
+
+func readTurn(stream string, turn Turn) []string {
 	var out []string
-	_, err := Read(strings.NewReader(stream), &words{}, func(d model.Delta) bool {
+	_, err := Read(strings.NewReader(stream), turn, func(d model.Delta) bool {
 		out = append(out, d.Text+string(d.Stop))
 		return true
 	})

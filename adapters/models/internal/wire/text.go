@@ -5,9 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// OneLine makes one line of text, of at most limit bytes; a truncated text ends in "...".
+// OneLine makes one line of text, of at most limit bytes and without the marks of
+// [MarkHalves]; a truncated text ends in "...".
 func OneLine(text string, limit int) string {
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(JoinHalves(text), "?")), " ")
 	if len(text) <= limit {
 		return text
 	}

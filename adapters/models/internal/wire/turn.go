@@ -12,7 +12,7 @@ import (
 // Turn makes deltas of the events of one stream.
 type Turn interface {
 	// Add processes an event that has data and returns its deltas, valid until the next
-	// call. If last is true, the event was the protocol's own end: nothing is read after
+	// call. Halves of characters are marked in it, see [MarkHalves]. If last is true, the event was the protocol's own end: nothing is read after
 	// it. The error is a [Failure], which the provider reported, or any other error for
 	// an event that is not valid, which counts as an interrupted stream.
 	Add(e Event) (deltas []model.Delta, last bool, err error)
@@ -30,6 +30,7 @@ type Turn interface {
 // Adapters use Read in their tests: [Client.Stream] calls it.
 func Read(body io.Reader, turn Turn, yield func(model.Delta) bool) (complete bool, err error) {
 	events := newDecoder(body)
+	var halves Joiner
 	for {
 		e, err := events.next()
 		if err != nil && !turn.Finished() {
@@ -38,9 +39,10 @@ func Read(body io.Reader, turn Turn, yield func(model.Delta) bool) (complete boo
 		last := err != nil
 		if !last && len(e.Data) > 0 {
 			var deltas []model.Delta
+			e.Data = MarkHalves(e.Data)
 			deltas, last, err = turn.Add(e)
 			for _, d := range deltas {
-				if !yield(d) {
+				if !halves.Join(d, yield) {
 					return false, nil
 				}
 			}
@@ -51,7 +53,7 @@ func Read(body io.Reader, turn Turn, yield func(model.Delta) bool) (complete boo
 		if last {
 			reason, err := turn.Stop()
 			if err == nil {
-				yield(model.Delta{Type: model.DeltaStop, Stop: reason})
+				halves.Join(model.Delta{Type: model.DeltaStop, Stop: reason}, yield)
 			}
 			return true, err
 		}
