@@ -112,6 +112,8 @@ var streams = []struct {
 	{"half a chunk", data(`{"choices":[{"delta":{"content":"a"}}]}`) + `data: {"choi`, []string{"text a", "error openai: read a chunk: unexpected end of JSON input"}},
 	{"the server gave up", data(`{"choices":[{"delta":{"content":"a"},"finish_reason":"error"}]}`), []string{"text a", "error openai: the server gave up: finish reason error"}},
 	{"error event", "event: error\ndata: {\"error\":{\"message\":\"over\",\"status_code\":503}}\n\n", []string{"error openai: status 503: over"}},
+	{"half an error event", "event: error\ndata: {\"error\":{\"message\":\"ov", []string{"error openai: read a chunk: unexpected end of JSON input"}},
+	{"error event of text", "event: error\ndata: overloaded\n\n", []string{"error openai: overloaded"}},
 	{"error object after text", data(`{"choices":[{"delta":{"content":"a"}}]}`, `{"error":{"code":502,"message":"gone"},"choices":[{"delta":{},"finish_reason":"error"}]}`, `[DONE]`),
 		[]string{"text a", "error openai: status 502: gone"}},
 	{"error text", data(`{"error":"out of memory"}`), []string{"error openai: out of memory"}},

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,7 +40,7 @@ func (t *turn) Add(e wire.Event) (deltas []model.Delta, last bool, err error) {
 		return t.deltas, true, nil
 	}
 	var c chunk
-	if e.Name != "error" {
+	if e.Name != "error" || bytes.HasPrefix(e.Data, []byte("{")) && !json.Valid(e.Data) {
 		if err := json.Unmarshal(e.Data, &c); err != nil { // what a broken stream leaves
 			return nil, false, fmt.Errorf("read a chunk: %w", err)
 		}
