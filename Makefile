@@ -161,7 +161,7 @@ AUDITS := every view|(a run.s page|answers), (390|768|1024)
 test-clients: ## Test protocols, providers and the page with npm clients; needs node, npm and chromium; SHORT=1 audits fewer views
 	@for folder in $(CLIENTS); do echo "npm ci in $$folder"; (cd $$folder && npm ci --no-audit --no-fund --loglevel=error) || exit 1; done
 	scripts/verify/clients/page/types.sh
-	$(if $(SHORT),SKIP='$(AUDITS)' )$(GO) test -count=1 -timeout 20m -parallel 6 -tags clients -run 'Client|Independent' ./adapters/protocols/aisdk ./adapters/protocols/agui ./adapters/protocols/mcp ./adapters/models/openai ./adapters/models/anthropic ./adapters/models/gemini ./adapters/models/bedrock ./functions/kit/local ./functions/kit/local/editor ./scripts/user/new
+	$(if $(SHORT),SKIP='$(AUDITS)' )$(GO) test -count=1 -timeout 20m -parallel 6 -tags clients -run 'Client|Independent' ./adapters/protocols/aisdk ./adapters/protocols/agui ./adapters/protocols/mcp ./adapters/models/openai ./adapters/models/anthropic ./adapters/models/gemini ./adapters/models/bedrock ./scripts/verify/clients/recorded ./functions/kit/local ./functions/kit/local/editor ./scripts/user/new
 
 test-copilotkit: ## Test CopilotKit's chat with the local host; needs node, npm and 600 MB
 	cd scripts/verify/copilotkit && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
