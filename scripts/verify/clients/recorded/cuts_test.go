@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 )
 
@@ -19,23 +19,18 @@ const cuts = 2000
 // told is what our adapter yields for a body.
 type told struct {
 	deltas []model.Delta
-	after  []int // how many bytes of the body had been read when each delta came
 	err    error
 }
 
 func (s *transcript) tell(t *testing.T, body *pieces) told {
 	t.Helper()
-	r := model.Request{
-		Model: s.model, Origin: "recorded/" + s.model, MaxTokens: 4000,
-		Messages: []core.Message{core.UserMessage("Go on.").WithID("m1")},
-	}
 	var all told
-	for d, err := range s.open(t, body).Stream(t.Context(), r) {
+	for d, err := range s.stream(t, body) {
 		if err != nil {
 			all.err = err
 			break
 		}
-		all.deltas, all.after = append(all.deltas, d), append(all.after, int(body.sent.Load()))
+		all.deltas = append(all.deltas, d)
 	}
 	return all
 }
@@ -55,10 +50,32 @@ func place(body []byte, random *rand.Rand) int {
 	return at
 }
 
+// arrivals returns for each delta after how many bytes of the body the event ends that has its
+// text, as far as that can be seen; otherwise more bytes than there are.
+func (s *transcript) arrivals(deltas []model.Delta) []int {
+	after := make([]int, len(deltas))
+	from, last := 0, "" // where the last delta was found, and its text
+	for i, d := range deltas {
+		after[i] = len(s.body) + 1
+		if d.Text == "" {
+			continue
+		}
+		if d.Text == last {
+			from++ // an event that says a text twice means it once
+		}
+		at := slices.IndexFunc(s.events[from:], func(e event) bool { return slices.Contains(e.texts, d.Text) })
+		if at >= 0 {
+			from, last = from+at, d.Text
+			after[i] = s.events[from].end
+		}
+	}
+	return after
+}
+
 // checkCut compares what came before a cut with what the whole stream says: the beginning of
-// it, up to the cut at least. A chat that has its finish reason is complete: what it may lack
+// it, with each delta that had arrived. A chat that has its finish reason is complete: what it may lack
 // is the usage, or an error of the server that came afterwards.
-func checkCut(cut, whole told, at int) error {
+func checkCut(cut, whole told, after []int, at int) error {
 	rest, complete := whole.deltas, false
 	for i, d := range cut.deltas {
 		complete = complete || d.Type == model.DeltaStop
@@ -85,8 +102,8 @@ func checkCut(cut, whole told, at int) error {
 		return fmt.Errorf("complete is %t, the error %w", complete, cut.err)
 	case complete && len(rest) > 0:
 		return fmt.Errorf("the cut stream is complete, %d deltas are missing", len(rest))
-	case !complete && n < len(whole.deltas) && whole.after[n] <= at:
-		return fmt.Errorf("%d deltas, the next one had come after %d bytes", n, whole.after[n])
+	case !complete && n < len(after) && after[n] <= at:
+		return fmt.Errorf("%d deltas, the event of the next one ended at byte %d", n, after[n])
 	case complete, whole.err != nil && cut.err.Error() == whole.err.Error():
 	case !ok || e.Kind != model.KindInterrupted:
 		return fmt.Errorf("error %w, want one of kind %s", cut.err, model.KindInterrupted)
@@ -96,18 +113,18 @@ func checkCut(cut, whole told, at int) error {
 
 func TestACutLosesAndRepeatsNothing(t *testing.T) {
 	all := transcripts(t)
-	wholes := map[string]told{}
+	wholes, after := map[string]told{}, map[string][]int{}
 	for i := range cuts {
 		s := &all[i%len(all)]
 		whole, ok := wholes[s.name]
 		if !ok {
-			whole = s.tell(t, &pieces{rest: s.body, most: 16, random: rand.New(rand.NewPCG(20261130, 0))})
-			wholes[s.name] = whole
+			whole = s.tell(t, &pieces{rest: s.body, random: rand.New(rand.NewPCG(20261130, 0))})
+			wholes[s.name], after[s.name] = whole, s.arrivals(whole.deltas)
 		}
 		random := rand.New(rand.NewPCG(20261130, uint64(i)+1))
 		at := place(s.body, random)
-		cut := s.tell(t, &pieces{rest: s.body[:at], most: 200, random: random, broken: random.IntN(2) == 0})
-		if err := checkCut(cut, whole, at); err != nil {
+		cut := s.tell(t, &pieces{rest: s.body[:at], random: random, broken: random.IntN(2) == 0})
+		if err := checkCut(cut, whole, after[s.name], at); err != nil {
 			t.Errorf("cut %d, %s before byte %d of %d: %v", i, s.name, at, len(s.body), err)
 		}
 	}

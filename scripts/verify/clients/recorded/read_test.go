@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
 	"math/rand/v2"
 	"net/http"
-	"sync/atomic"
 	"testing"
 
 	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
@@ -32,14 +32,11 @@ func (r replay) RoundTrip(request *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// pieces is a body that comes in random pieces of at most so many bytes, and breaks off
-// where broken is set.
+// pieces is a body that comes in random pieces, and breaks off where broken is set.
 type pieces struct {
 	rest   []byte
-	most   int
 	random *rand.Rand
 	broken bool
-	sent   atomic.Int64 // bytes so far
 }
 
 // Read implements io.Reader.
@@ -50,10 +47,9 @@ func (p *pieces) Read(to []byte) (int, error) {
 		}
 		return 0, io.EOF
 	}
-	n := min(len(to), len(p.rest), 1+p.random.IntN(p.most))
+	n := min(len(to), len(p.rest), 1+p.random.IntN(200))
 	copy(to, p.rest[:n])
 	p.rest = p.rest[n:]
-	p.sent.Add(int64(n))
 	return n, nil
 }
 
@@ -84,6 +80,15 @@ func (s *transcript) open(t *testing.T, body io.Reader) model.Model {
 		t.Fatal(err)
 	}
 	return m
+}
+
+// stream reads a body with our adapter.
+func (s *transcript) stream(t *testing.T, body io.Reader) iter.Seq2[model.Delta, error] {
+	t.Helper()
+	return s.open(t, body).Stream(t.Context(), model.Request{
+		Model: s.model, Origin: "recorded/" + s.model, MaxTokens: 4000,
+		Messages: []core.Message{core.UserMessage("Go on.").WithID("m1")},
+	})
 }
 
 // turn is what a stream said, in the form in which it is compared.
@@ -117,12 +122,8 @@ var finishes = map[core.StopReason]string{
 // read returns what our adapter makes of a body, and its error.
 func (s *transcript) read(t *testing.T, body io.Reader) (turn, error) {
 	t.Helper()
-	r := model.Request{
-		Model: s.model, Origin: "recorded/" + s.model, MaxTokens: 4000,
-		Messages: []core.Message{core.UserMessage("Go on.").WithID("m1")},
-	}
 	said := turn{Calls: []called{}}
-	for d, err := range s.open(t, body).Stream(t.Context(), r) {
+	for d, err := range s.stream(t, body) {
 		if err != nil {
 			said.Failed = true
 			return said, err
