@@ -64,5 +64,6 @@
 //
 // The package was tested over HTTP against fake servers only (transcripts in testdata,
 // and an independent one, see scripts/verify/clients/models), not against the live
-// provider.
+// provider. It reads streams in the shape of public recordings as the provider's npm
+// package does, see scripts/verify/clients/recorded.
 package anthropic

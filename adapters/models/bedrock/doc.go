@@ -38,5 +38,7 @@
 // and documents in S3. The API cannot express a choice of no tools.
 //
 // The package was tested over HTTP against fake servers only (transcripts in testdata,
-// and an independent one, see scripts/verify/clients/models), not against AWS.
+// and an independent one, see scripts/verify/clients/models), not against AWS. It reads
+// streams in the shape of public recordings as the provider's npm package does, see
+// scripts/verify/clients/recorded.
 package bedrock

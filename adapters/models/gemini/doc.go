@@ -30,5 +30,6 @@
 // caching needs no option.
 //
 // The package was tested over HTTP against fake servers only, not against a live
-// provider.
+// provider. It reads streams in the shape of public recordings as the provider's npm
+// package does, see scripts/verify/clients/recorded.
 package gemini

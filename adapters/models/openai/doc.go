@@ -54,6 +54,8 @@
 // parallel calls according to their start options, or to provider_options.
 //
 // The package was tested over HTTP against fake servers only (the tests' own and an
-// independent one, see scripts/verify/clients/models), not against a live provider.
+// independent one, see scripts/verify/clients/models), not against a live provider. It
+// reads streams in the shape of public recordings of many servers as their npm packages
+// do, see scripts/verify/clients/recorded.
 // Transcripts of dialects follow references and recordings that their first lines name.
 package openai

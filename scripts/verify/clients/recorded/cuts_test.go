@@ -61,7 +61,7 @@ func (s *transcript) arrivals(deltas []model.Delta) []int {
 			continue
 		}
 		if d.Text == last {
-			from++ // an event that says a text twice means it once
+			from = min(from+1, len(s.events)) // an event that says a text twice means it once
 		}
 		at := slices.IndexFunc(s.events[from:], func(e event) bool { return slices.Contains(e.texts, d.Text) })
 		if at >= 0 {
@@ -73,8 +73,8 @@ func (s *transcript) arrivals(deltas []model.Delta) []int {
 }
 
 // checkCut compares what came before a cut with what the whole stream says: the beginning of
-// it, with each delta that had arrived. A chat that has its finish reason is complete: what it may lack
-// is the usage, or an error of the server that came afterwards.
+// it, with each delta that had arrived. A chat that has its finish reason is complete: what it
+// may lack is the usage, or an error of the server that came afterwards.
 func checkCut(cut, whole told, after []int, at int) error {
 	rest, complete := whole.deltas, false
 	for i, d := range cut.deltas {
