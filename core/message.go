@@ -26,7 +26,7 @@ type BlockType string
 const (
 	BlockText      BlockType = "text"
 	BlockReasoning BlockType = "reasoning"
-	BlockFile      BlockType = "file" // of a person: an image, a document, sound; see [Block.CheckFile]
+	BlockFile      BlockType = "file" // of a person or a tool: an image, a document, sound; see [Block.CheckFile]
 )
 
 // Block is one part of a message's content. Blocks keep the order of the response or input.
@@ -46,6 +46,9 @@ type Block struct {
 	// blocks have neither.
 	Echo   json.RawMessage `json:"echo,omitempty"`
 	Origin string          `json:"origin,omitempty"`
+
+	// Annotations are the citations of a model's text, in the order of their parts of it.
+	Annotations []Annotation `json:"annotations,omitempty"`
 }
 
 // ToolCall is a model's request to run a tool.
@@ -197,18 +200,34 @@ type ToolResult struct {
 	Name    string          `json:"name"`
 	Data    json.RawMessage `json:"data,omitempty"`    // any JSON
 	Message string          `json:"message,omitempty"` // text that the model reads instead of Data
-	IsError bool            `json:"is_error,omitempty"`
-	Status  ResultStatus    `json:"status,omitempty"`
+	// Content are texts and files that the model reads after Data or Message, such as an
+	// image: blocks of type text and file. Files are checked like those of a person, see
+	// [Block.CheckFile]. One result has at most 16 blocks.
+	Content []Block      `json:"content,omitempty"`
+	IsError bool         `json:"is_error,omitempty"`
+	Status  ResultStatus `json:"status,omitempty"`
 
 	// Metadata is for programs, with any JSON under each name. Clients and hooks read it;
 	// the model does not.
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 }
 
-// Text is what the model reads: Message if there is one, else Data as JSON.
+// Text is the text that the model reads: Message if there is one, else Data as JSON, and
+// then the texts of Content, each on its own lines.
 func (r ToolResult) Text() string {
-	if r.Message != "" {
-		return r.Message
+	text := r.Message
+	if text == "" {
+		text = string(r.Data)
 	}
-	return string(r.Data)
+	for i := range r.Content {
+		b := &r.Content[i]
+		switch {
+		case b.Type != BlockText || b.Text == "":
+		case text == "":
+			text = b.Text
+		default:
+			text += "\n" + b.Text
+		}
+	}
+	return text
 }

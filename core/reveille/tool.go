@@ -37,8 +37,8 @@ func NewTool[Args, Out any](spec ToolSpec, run func(ctx context.Context, call Ca
 func NewClientTool[Args any](spec ToolSpec) Tool { return tool.NewClient[Args](spec) }
 
 // NewResult returns a result: a string as text, anything else as JSON. Its With method adds
-// changes of the state; its WithMetadata method adds data for clients, which the model does not
-// read.
+// changes of the state; its WithFile method adds an image or another file, which the model
+// reads; its WithMetadata method adds data for clients, which the model does not read.
 func NewResult(v any) ToolResult { return tool.NewResult(v) }
 
 // Failed returns an error result. The model reads the message and may call again.

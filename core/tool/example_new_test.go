@@ -27,3 +27,18 @@ func ExampleNew() {
 	fmt.Println(result.Text(), err)
 	// Output: {"sky":"clear over Oslo","degrees":21} <nil>
 }
+
+// A tool that returns an image: models that accept images see it.
+func ExampleResult_WithFile() {
+	type of struct {
+		Month string `json:"month"`
+	}
+	chart := tool.New(tool.Spec{Name: "chart", Description: "Draws the sales of a month."}, func(_ context.Context, _ tool.Call, o of) (tool.Result, error) {
+		png := []byte("\x89PNG...") // of your drawing library
+		return tool.NewResult("The sales of "+o.Month+".").WithFile("image/png", png), nil
+	})
+
+	result, err := chart.Run(context.Background(), tool.Call{Name: "chart", Arguments: json.RawMessage(`{"month":"May"}`)})
+	fmt.Println(result.Text(), result.Content[0].MediaType, err)
+	// Output: "The sales of May." image/png <nil>
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
@@ -47,6 +48,20 @@ func (r Result) WithMetadata(name string, value any) Result {
 		r.Metadata = map[string]json.RawMessage{}
 	}
 	r.Metadata[name] = text
+	return r
+}
+
+// WithFile returns the result with a file that the model reads after its data or message:
+// an image, a document or text, by its media type, such as image/png. Models that accept no
+// such file read that it was omitted. For a file name, a URL, or texts between files, append
+// to Content.
+//
+// A result has at most 16 blocks of content, and 1 MB in all, with the bytes of files in
+// base64. Beyond a limit, and for a file that [core.Block.CheckFile] refuses, the call gets
+// an error result that says why.
+func (r Result) WithFile(mediaType string, data []byte) Result {
+	file := core.Block{Type: core.BlockFile, MediaType: mediaType, Data: data}
+	r.Content = append(slices.Clip(r.Content), file)
 	return r
 }
 

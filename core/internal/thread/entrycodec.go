@@ -58,8 +58,10 @@ import "github.com/reveille-run/reveille/core"
 //	 5 url        text           5 origin    text    5 error     int, 1
 //	 6 filename   text                               6 status    word
 //	 7 echo       JSON           Range               7 metadata  JSON
-//	 8 origin     text           1 from      int
-//	                             2 to        int     Operation
+//	 8 origin     text           1 from      int     8 content   Block,
+//	 9 notes      JSON, array of 2 to        int                 repeated
+//	              Annotation
+//	                                                 Operation
 //	Usage                                            1 op        word
 //	 1 input      int            Metered             2 path      text
 //	 2 output     int            1 models    Use,    3 value     JSON
@@ -163,9 +165,9 @@ var (
 		name: "message", known: messageDecided, repeated: 1<<messageContent | 1<<messageCalls,
 		parts: []part{{messageContent, &levelBlock}, {messageCalls, &levelCall}, {messageResult, &levelResult}, {messageUsage, &levelUsage}},
 	}
-	levelBlock     = level{name: "block", known: 8}
+	levelBlock     = level{name: "block", known: 9}
 	levelCall      = level{name: "call", known: 5}
-	levelResult    = level{name: "result", known: 7}
+	levelResult    = level{name: "result", known: 8, repeated: 1 << 8, parts: []part{{8, &levelBlock}}}
 	levelUsage     = level{name: "usage", known: 5}
 	levelTotals    = level{name: "totals", known: 10, parts: []part{{1, &levelUsage}, {10, &levelMetered}}}
 	levelMetered   = level{name: "metered", known: 3, repeated: 1 << 1, parts: []part{{1, &levelUse}}}

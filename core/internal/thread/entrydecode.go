@@ -275,6 +275,10 @@ func decodeBlock(f fieldReader) (b core.Block) {
 			b.Echo = f.json()
 		case 8:
 			b.Origin = f.name()
+		case 9:
+			var annotations []core.Annotation // not &b.Annotations: b would be in separate memory
+			f.value(&annotations)
+			b.Annotations = annotations
 		}
 	}
 	return b
@@ -315,6 +319,8 @@ func decodeResult(f fieldReader, r *core.ToolResult) {
 			r.Status = core.ResultStatus(f.word(statusWords[:]))
 		case 7:
 			f.value(&r.Metadata)
+		case 8:
+			r.Content = append(r.Content, decodeBlock(f.inside(&levelBlock)))
 		}
 	}
 }

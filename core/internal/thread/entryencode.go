@@ -115,7 +115,7 @@ func (w *fieldWriter) message(m *core.Message, e *Entry) {
 	w.messageID(m.ID, e.Run)
 	w.word(messageRole, roleWords[:], string(m.Role))
 	for i := range m.Content {
-		w.block(&m.Content[i])
+		w.block(messageContent, &m.Content[i])
 	}
 	for i := range m.ToolCalls {
 		w.call(&m.ToolCalls[i])
@@ -164,8 +164,8 @@ func (w *fieldWriter) messageID(id string, run core.ID) {
 	w.text(messageIDText, id)
 }
 
-func (w *fieldWriter) block(b *core.Block) {
-	at := w.open(messageContent)
+func (w *fieldWriter) block(number int, b *core.Block) {
+	at := w.open(number)
 	w.word(1, blockWords[:], string(b.Type))
 	w.text(2, b.Text)
 	w.text(3, b.MediaType)
@@ -174,6 +174,9 @@ func (w *fieldWriter) block(b *core.Block) {
 	w.text(6, b.Filename)
 	w.json(7, b.Echo)
 	w.text(8, b.Origin)
+	if len(b.Annotations) > 0 {
+		w.value(9, b.Annotations)
+	}
 	w.end(at)
 }
 
@@ -197,6 +200,9 @@ func (w *fieldWriter) result(r *core.ToolResult) {
 	w.word(6, statusWords[:], string(r.Status))
 	if len(r.Metadata) > 0 {
 		w.value(7, r.Metadata)
+	}
+	for i := range r.Content {
+		w.block(8, &r.Content[i])
 	}
 	w.end(at)
 }

@@ -67,6 +67,7 @@ func TestPlainInputIsReadAsItWasWritten(t *testing.T) {
 		{"file name", block(func(b *core.Block) { b.Filename = bad }), false},
 		{"block's origin", block(func(b *core.Block) { b.Origin = bad }), false},
 		{"echo", block(func(b *core.Block) { b.Echo = json.RawMessage("[1, 2]") }), false},
+		{"annotations", block(func(b *core.Block) { b.Annotations = []core.Annotation{{}} }), false},
 		{"empty data", block(func(b *core.Block) { b.Data = []byte{} }), false},
 	}
 	for _, tt := range tests {
@@ -103,7 +104,7 @@ func TestPlainInputHasEveryField(t *testing.T) {
 		return names
 	}
 	got := map[string][]string{"input": zero(reflect.ValueOf(q)), "message": zero(reflect.ValueOf(q.Messages[0])), "block": zero(reflect.ValueOf(q.Messages[0].Content[0]))}
-	want := map[string][]string{"input": {"Request", "Frontend", "Unknown"}, "message": {"ToolCalls", "ToolResult", "Usage"}, "block": {"Echo"}}
+	want := map[string][]string{"input": {"Request", "Frontend", "Unknown"}, "message": {"ToolCalls", "ToolResult", "Usage"}, "block": {"Echo", "Annotations"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("fields that a plain input leaves empty (-want +got):\n%s", diff)
 	}

@@ -53,7 +53,7 @@ func (q *Queued) Plain() bool {
 		}
 		for j := range m.Content {
 			b := &m.Content[j]
-			if b.Echo != nil || b.Data != nil && len(b.Data) == 0 || !plainTexts(string(b.Type), b.Text, b.MediaType, b.URL, b.Filename, b.Origin) {
+			if b.Echo != nil || b.Annotations != nil || b.Data != nil && len(b.Data) == 0 || !plainTexts(string(b.Type), b.Text, b.MediaType, b.URL, b.Filename, b.Origin) {
 				return false
 			}
 		}

@@ -18,7 +18,7 @@ import (
 
 // levels are the fields that are levels, by their path.
 var levels = []string{
-	"5", "5.4", "5.5", "5.6", "5.9", "6", "6.1", "6.10", "6.10.1", "6.10.1.3", "7", "11", "21", "22",
+	"5", "5.4", "5.5", "5.6", "5.6.8", "5.9", "6", "6.1", "6.10", "6.10.1", "6.10.1.3", "7", "11", "21", "22",
 }
 
 // spelled returns an encoded entry in that form, and other payloads as they are.

@@ -51,7 +51,7 @@ func addInput(m *wire.Members, message *core.Message) bool {
 		m.OpenList("content")
 		for i := range message.Content {
 			b := &message.Content[i]
-			if len(b.Data) > 0 {
+			if len(b.Data) > 0 || len(b.Annotations) > 0 {
 				return false
 			}
 			begin := m.Item(i == 0)

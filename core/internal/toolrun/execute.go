@@ -99,7 +99,7 @@ func storable(c tool.Call, r tool.Result) tool.Result {
 	if err != nil {
 		return failed(c, "execution failed: ", err)
 	}
-	if r.Data == nil && r.Message == "" {
+	if r.Data == nil && r.Message == "" && len(r.Content) == 0 {
 		r.Data = json.RawMessage("null") // a model must read something
 	}
 	r.CallID, r.Name, r.Err = c.ID, c.Name, nil
@@ -115,7 +115,7 @@ func suspended(c tool.Call, r tool.Result) tool.Result {
 	if r.Err != nil {
 		return failed(c, "execution failed: ", r.Err)
 	}
-	if r.Data != nil || r.Message != "" || len(r.Metadata) > 0 || r.IsError || r.Status != "" || !r.Command.IsZero() {
+	if r.Data != nil || r.Message != "" || len(r.Content) > 0 || len(r.Metadata) > 0 || r.IsError || r.Status != "" || !r.Command.IsZero() {
 		return failed(c, "execution failed: ", errors.New("a result that suspends the call has something else besides"))
 	}
 	if err := toolcall.CheckTicketRequest(*r.Suspend); err != nil {

@@ -39,6 +39,10 @@ func returns(r tool.Result, err error) func(context.Context) (tool.Result, error
 	return func(context.Context) (tool.Result, error) { return r, err }
 }
 
+func content(blocks ...core.Block) stub {
+	return stub{run: returns(tool.Result{ToolResult: core.ToolResult{Content: blocks}}, nil)}
+}
+
 func weather() tool.Tool {
 	type forecast struct {
 		City string `json:"city"`
@@ -66,6 +70,15 @@ func TestExecuteMakesAResultOfEverything(t *testing.T) {
 		{"data that is not JSON", stub{run: returns(tool.Result{ToolResult: core.ToolResult{Data: json.RawMessage("{")}}, nil)}, core.ToolResult{Message: "execution failed: the result's data is not JSON", IsError: true, Status: core.ResultError}},
 		{"data with a byte that is no text", stub{run: returns(tool.Result{ToolResult: core.ToolResult{Data: json.RawMessage("\"\xff\"")}}, nil)}, core.ToolResult{Message: "execution failed: the result's data is not JSON", IsError: true, Status: core.ResultError}},
 		{"a status of its own", stub{run: returns(tool.Result{ToolResult: core.ToolResult{Message: "no", Status: core.ResultUnknown}}, nil)}, core.ToolResult{Message: "no", Status: core.ResultOK}},
+		{"a file alone", stub{run: returns(tool.Result{}.WithFile("image/png", []byte("png")), nil)}, core.ToolResult{Content: []core.Block{{Type: core.BlockFile, MediaType: "image/png", Data: []byte("png")}}, Status: core.ResultOK}},
+		{"a file after data", stub{run: returns(tool.NewResult("a chart").WithFile("image/png", []byte("png")), nil)}, core.ToolResult{Data: json.RawMessage(`"a chart"`), Content: []core.Block{{Type: core.BlockFile, MediaType: "image/png", Data: []byte("png")}}, Status: core.ResultOK}},
+		{"a file without its type", stub{run: returns(tool.NewResult(1).WithFile("", []byte("png")), nil)}, core.ToolResult{Message: `execution failed: content[0]: invalid media type "", want one such as image/png`, IsError: true, Status: core.ResultError}},
+		{"a file without bytes", stub{run: returns(tool.NewResult(1).WithFile("image/png", nil), nil)}, core.ToolResult{Message: "execution failed: content[0]: the file is empty, want its bytes or a URL", IsError: true, Status: core.ResultError}},
+		{"reasoning", content(core.Block{Type: core.BlockText, Text: "ok"}, core.Block{Type: core.BlockReasoning, Text: "hm"}), core.ToolResult{Message: `execution failed: content[1]: type "reasoning", allowed are text and file`, IsError: true, Status: core.ResultError}},
+		{"an echo", content(core.Block{Type: core.BlockText, Text: "ok", Origin: "a/b"}), core.ToolResult{Message: "execution failed: content[0]: echo, origin and annotations belong to blocks of a model", IsError: true, Status: core.ResultError}},
+		{"an annotation", content(core.Block{Type: core.BlockText, Text: "ok", Annotations: []core.Annotation{{}}}), core.ToolResult{Message: "execution failed: content[0]: echo, origin and annotations belong to blocks of a model", IsError: true, Status: core.ResultError}},
+		{"a text with a name", content(core.Block{Type: core.BlockText, Text: "ok", Filename: "a"}), core.ToolResult{Message: "execution failed: content[0]: a text has no file", IsError: true, Status: core.ResultError}},
+		{"a text that is no UTF-8", content(core.Block{Type: core.BlockText, Text: "\xff"}), core.ToolResult{Message: "execution failed: content[0]: the text is not UTF-8", IsError: true, Status: core.ResultError}},
 		{"an endless error", stub{run: returns(tool.Result{}, errors.New(strings.Repeat("é", 400)))}, core.ToolResult{Message: "execution failed: " + strings.Repeat("é", 250) + "...", IsError: true, Status: core.ResultError}},
 	}
 	for _, test := range tests {
@@ -152,6 +165,16 @@ func TestLimits(t *testing.T) {
 		return json.RawMessage(`{"city":"` + strings.Repeat("x", size-11) + `"}`)
 	}
 	result := func(size int) tool.Result { return tool.NewResult(strings.Repeat("x", size-2)) }
+	// A file of 786,420 bytes has 1,048,560 in base64, and its type has 9.
+	image := func(text int) tool.Result {
+		return tool.NewResult(strings.Repeat("x", text-2)).WithFile("image/png", make([]byte, 786_420))
+	}
+	blocks := func(n int) (r tool.Result) {
+		for range n {
+			r = r.WithFile("image/png", []byte("x"))
+		}
+		return r
+	}
 	tests := []struct {
 		name string
 		tool tool.Tool
@@ -163,6 +186,10 @@ func TestLimits(t *testing.T) {
 		{"arguments over it, of any tool", stub{}, tool.Call{Arguments: arguments(262145)}, "invalid arguments: arguments are larger than 262144 bytes"},
 		{"result at the limit", stub{run: returns(result(1048576), nil)}, tool.Call{}, ""},
 		{"result over it", stub{run: returns(result(1048577), nil)}, tool.Call{}, "execution failed: result is larger than 1048576 bytes"},
+		{"a file at the limit", stub{run: returns(image(7), nil)}, tool.Call{}, ""},
+		{"a file over it", stub{run: returns(image(8), nil)}, tool.Call{}, "execution failed: result is larger than 1048576 bytes"},
+		{"blocks at the limit", stub{run: returns(blocks(16), nil)}, tool.Call{}, ""},
+		{"blocks over it", stub{run: returns(blocks(17), nil)}, tool.Call{}, "execution failed: result has more than 16 blocks of content: it has 17"},
 		{"message over it", stub{run: returns(tool.Failed(strings.Repeat("x", 1048577)), nil)}, tool.Call{}, "execution failed: result is larger than 1048576 bytes"},
 	}
 	for _, test := range tests {

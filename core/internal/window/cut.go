@@ -170,7 +170,11 @@ func (r *Request) cost(first int, short uint64) int {
 func (r *Request) costOf(i int, short uint64) int {
 	m := &r.History.Messages[i]
 	if m.ToolResult != nil && r.History.sequence(i) < short && large(m) {
-		return frame + referenceBytes*r.perByte()/1000
+		size := referenceBytes
+		if len(m.ToolResult.Content) > 0 {
+			size += omittedBytes
+		}
+		return frame + size*r.perByte()/1000
 	}
 	return tokens(m, r.perByte())
 }

@@ -20,7 +20,7 @@ const (
 )
 
 // Reader is the tool that returns pieces of the results of a history, for results that
-// are shown as references.
+// are shown as references. The piece from offset 0 has the result's files.
 type Reader struct{ History History }
 
 // Definition is the reader as models see it.
@@ -83,11 +83,15 @@ func (r Reader) Run(_ context.Context, call tool.Call) (tool.Result, error) {
 		return tool.Result{}, core.Errorf(core.CodeNotFound, "there is no result %d in what is shown of the conversation", a.Result)
 	}
 	text := r.History.Messages[i].ToolResult.Text()
-	if a.Offset >= len(text) {
+	var files []core.Block // they go with the beginning of the text
+	if a.Offset == 0 {
+		files = filesOf(r.History.Messages[i].ToolResult)
+	}
+	if a.Offset >= len(text) && len(files) == 0 {
 		return tool.Result{}, core.Errorf(core.CodeInvalid, "offset is %d, the result has %d bytes", a.Offset, len(text))
 	}
 	from, to := wholeFrom(text, a.Offset), wholeFrom(text, min(a.Offset+a.Limit, len(text)))
-	if to <= from { // a limit that is less than a character
+	if to <= from && from < len(text) { // a limit that is less than a character
 		_, size := utf8.DecodeRuneInString(text[from:])
 		to = from + size
 	}
@@ -95,7 +99,7 @@ func (r Reader) Run(_ context.Context, call tool.Call) (tool.Result, error) {
 	if to < len(text) {
 		said += fmt.Sprintf("\n\n[These are bytes %d to %d of %d. Offset %d returns what follows.]", from, to, len(text), to)
 	}
-	return tool.Result{ToolResult: core.ToolResult{Message: said}}, nil
+	return tool.Result{ToolResult: core.ToolResult{Message: said, Content: files}}, nil
 }
 
 // wholeFrom is the beginning of the character that a place of a text is in.

@@ -50,6 +50,50 @@ func TestReaderReturnsPiecesOfResults(t *testing.T) {
 	}
 }
 
+// A result of two images is large, however short its text is.
+func TestFilesOfLargeResultsAreReferences(t *testing.T) {
+	file := core.Block{Type: core.BlockFile, MediaType: "image/png", Data: []byte("png")}
+	result := func(files int) core.Message {
+		r := core.ToolResult{Message: "Two charts.", Content: []core.Block{{Type: core.BlockText, Text: "Made today."}}}
+		for range files {
+			r.Content = append(r.Content, file)
+		}
+		return core.Message{Role: core.RoleTool, ToolResult: &r}
+	}
+	h := listed(7, user(1), turn(1, 2), result(2), result(1), user(2))
+	for reads, want := range map[bool]string{
+		true:  "Two charts.\nMade today.\n\n[Omitted: 2 of its files. read_result with result 9 returns them.]",
+		false: "Two charts.\nMade today.\n\n[Omitted: 2 of its files.]",
+	} {
+		shown := window.View(h, core.Window{Short: 100}, nil, nil, reads)
+		if got := shown[2].ToolResult; got.Text() != want || got.Content != nil {
+			t.Errorf("%+v, want %q", got, want)
+		}
+		if got := shown[3].ToolResult; len(got.Content) != 2 {
+			t.Errorf("a result of one image is not large: %+v", got)
+		}
+	}
+	for arguments, want := range map[string]int{`{"result":9}`: 2, `{"result":9,"limit":3}`: 2, `{"result":9,"offset":3}`: 0} {
+		got, err := toolrun.Execute(t.Context(), window.Reader{History: h}, tool.Call{Arguments: json.RawMessage(arguments)})
+		if err != nil || len(got.Content) != want || got.Status != core.ResultOK {
+			t.Errorf("%s: %+v, %v, want %d files", arguments, got, err, want)
+		}
+	}
+}
+
+// A result may have files alone.
+func TestReaderReturnsFilesWithoutText(t *testing.T) {
+	file := core.Block{Type: core.BlockFile, MediaType: "image/png", Data: []byte("png")}
+	h := listed(7, user(1), turn(1, 2), core.Message{Role: core.RoleTool, ToolResult: &core.ToolResult{Content: []core.Block{file, file}}})
+	got, err := toolrun.Execute(t.Context(), window.Reader{History: h}, tool.Call{Arguments: json.RawMessage(`{"result":9}`)})
+	if err != nil || got.Text() != "" || len(got.Content) != 2 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got := window.View(h, core.Window{Short: 100}, nil, nil, false)[2].Text(); got != "[Omitted: 2 of its files.]" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestViewShowsWhatTheWindowSays(t *testing.T) {
 	lines := core.Message{Role: core.RoleTool, ToolResult: &core.ToolResult{CallID: "0", Name: "read", Status: core.ResultOK, Message: strings.Repeat("line\n", 2000)}}
 	small := core.Message{Role: core.RoleTool, ToolResult: &core.ToolResult{Message: strings.Repeat("z", 8191)}}

@@ -104,6 +104,9 @@ func paragraph(m *core.Message) string {
 	case core.RoleTool:
 		if m.ToolResult != nil {
 			said("Result of "+m.ToolResult.Name, m.ToolResult.Text(), carriedBytes)
+			for _, b := range filesOf(m.ToolResult) {
+				said("Result of "+m.ToolResult.Name, "(a file: "+b.MediaType+")", carriedBytes)
+			}
 		}
 	}
 	return strings.Join(lines, "\n")

@@ -62,10 +62,11 @@ func TestTranscriptSaysWhoSaidWhat(t *testing.T) {
 	called := core.Message{Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockReasoning, Text: "hm"}, {Type: core.BlockText, Text: "I look"}},
 		ToolCalls: []core.ToolCall{{Name: "look", Arguments: json.RawMessage(`{"at":"it"}`)}}}
 	found := core.Message{Role: core.RoleTool, ToolResult: &core.ToolResult{Name: "look", Data: json.RawMessage(`"a cat"`)}}
+	drawn := core.Message{Role: core.RoleTool, ToolResult: &core.ToolResult{Name: "draw", Content: []core.Block{{Type: core.BlockFile, MediaType: "image/png", Data: []byte("png")}}}}
 	mend := core.UserMessage("[again]")
 	mend.Repair = true
-	h := history(core.Message{Role: core.RoleSystem, Content: []core.Block{{Type: core.BlockText, Text: "be kind"}}}, asked, called, found, mend)
-	want := "[User]: what is this?\n[User]: (a file: image/png)\n\n[Assistant]: I look\n[Call of look]: {\"at\":\"it\"}\n\n[Result of look]: \"a cat\"\n\n[Note]: [again]"
+	h := history(core.Message{Role: core.RoleSystem, Content: []core.Block{{Type: core.BlockText, Text: "be kind"}}}, asked, called, found, drawn, mend)
+	want := "[User]: what is this?\n[User]: (a file: image/png)\n\n[Assistant]: I look\n[Call of look]: {\"at\":\"it\"}\n\n[Result of look]: \"a cat\"\n\n[Result of draw]: (a file: image/png)\n\n[Note]: [again]"
 	got, from := window.Transcript(h, 1000)
 	if diff := cmp.Diff(want, got); diff != "" || from != 0 {
 		t.Errorf("from %d (-want +got):\n%s", from, diff)

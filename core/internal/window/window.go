@@ -32,18 +32,24 @@ func tokens(m *core.Message, perByte int) int {
 // sizeOf returns the bytes of a message that a model reads, and what its files cost,
 // in tokens.
 func sizeOf(m *core.Message) (size, files int) {
-	for i := range m.Content {
-		b := &m.Content[i]
-		size += len(b.Text) + len(b.Echo)
-		if b.Type == core.BlockFile {
-			files += fileTokens(b)
-		}
-	}
+	size, files = sizeOfBlocks(m.Content)
 	for _, c := range m.ToolCalls {
 		size += len(c.Name) + len(c.Arguments) + len(c.Echo)
 	}
 	if r := m.ToolResult; r != nil {
-		size += len(r.Data) + len(r.Message)
+		texts, more := sizeOfBlocks(r.Content)
+		size, files = size+len(r.Data)+len(r.Message)+texts, files+more
+	}
+	return size, files
+}
+
+func sizeOfBlocks(content []core.Block) (size, files int) {
+	for i := range content {
+		b := &content[i]
+		size += len(b.Text) + len(b.Echo)
+		if b.Type == core.BlockFile {
+			files += fileTokens(b)
+		}
 	}
 	return size, files
 }

@@ -41,6 +41,7 @@ func TestTokensAreAFrameAndAQuarterOfTheBytes(t *testing.T) {
 		{"a text file", core.Message{Content: []core.Block{{Type: core.BlockFile, MediaType: "text/plain", Data: make([]byte, 400)}}}, 108},
 		{"a document of 99,999 bytes", core.Message{Content: []core.Block{{Type: core.BlockFile, MediaType: "application/pdf", Data: make([]byte, 99_999)}}}, 3208},
 		{"a document elsewhere", core.Message{Content: []core.Block{{Type: core.BlockFile, MediaType: "application/pdf", URL: "https://example.com/a"}}}, 1608},
+		{"a result with an image", core.Message{ToolResult: &core.ToolResult{Message: "1234", Content: []core.Block{{Type: core.BlockText, Text: "1234"}, {Type: core.BlockFile, MediaType: "image/png", Data: make([]byte, 9)}}}}, 1610},
 		{"a result", core.Message{ToolResult: &core.ToolResult{Data: []byte(`"1234567890"`), Message: "1234"}}, 12},
 	}
 	for _, tt := range tests {

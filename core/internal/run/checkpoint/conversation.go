@@ -132,16 +132,13 @@ func shownFrom(w *core.Window) uint64 { return max(w.First, w.Summary+1) }
 // messageSize is about what a message takes in memory, in bytes: its structs, with their
 // places in lists that have room to grow, and its texts, with what the allocator rounds up.
 func messageSize(m *core.Message) int {
-	const message, block, call, result, turn = 240, 144, 112, 112, 100
+	const message, call, result, turn = 240, 112, 136, 100
 	size, texts := message, len(m.ID)+len(m.Model)+len(m.Provider)
 	if m.Role == core.RoleAssistant { // its window and its usage
 		size += turn
 	}
-	for i := range m.Content {
-		b := &m.Content[i]
-		size += block
-		texts += len(b.Text) + len(b.Echo) + len(b.Origin)
-	}
+	blocks, said := blocksSize(m.Content)
+	size, texts = size+blocks, texts+said
 	for i := range m.ToolCalls {
 		c := &m.ToolCalls[i]
 		size += call
@@ -150,8 +147,25 @@ func messageSize(m *core.Message) int {
 	if r := m.ToolResult; r != nil {
 		size += result
 		texts += len(r.CallID) + len(r.Name) + len(r.Data) + len(r.Message)
+		blocks, said := blocksSize(r.Content)
+		size, texts = size+blocks, texts+said
 	}
 	return size + rounded(texts)
+}
+
+// blocksSize is what blocks take: their structs, and their texts and files.
+func blocksSize(content []core.Block) (size, texts int) {
+	const block, annotation = 168, 160
+	for i := range content {
+		b := &content[i]
+		size += block + annotation*len(b.Annotations)
+		texts += len(b.Text) + len(b.Data) + len(b.Echo) + len(b.Origin)
+		for j := range b.Annotations {
+			a := &b.Annotations[j]
+			texts += len(a.URL) + len(a.Title) + len(a.Quote)
+		}
+	}
+	return size, texts
 }
 
 // rounded is what the allocator takes for so many bytes of text.

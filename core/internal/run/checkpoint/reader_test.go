@@ -74,10 +74,13 @@ func TestSizeOfAMessage(t *testing.T) {
 		{"nothing", core.Message{}, 240},
 		{"a turn", core.Message{Role: core.RoleAssistant}, 340},
 		{"id and model", core.Message{ID: "12345", Model: "222"}, 249},
-		{"blocks", core.Message{Content: []core.Block{{Text: "1", Echo: json.RawMessage("22"), Origin: "333"}, {Text: "4444"}}}, 539},
+		{"blocks", core.Message{Content: []core.Block{{Text: "1", Echo: json.RawMessage("22"), Origin: "333"}, {Text: "4444"}}}, 587},
 		{"calls", core.Message{ToolCalls: []core.ToolCall{{ID: "1", Name: "22", Arguments: json.RawMessage("333")}, {Echo: json.RawMessage("4444"), Origin: "55555"}}}, 480},
-		{"a result", core.Message{ToolResult: &core.ToolResult{CallID: "1", Name: "22", Data: json.RawMessage("333"), Message: "4444"}}, 363},
-		{"a long text", core.Message{Content: []core.Block{{Text: strings.Repeat("x", 8000)}}}, 9384},
+		{"a result", core.Message{ToolResult: &core.ToolResult{CallID: "1", Name: "22", Data: json.RawMessage("333"), Message: "4444"}}, 387},
+		{"a file", core.Message{Content: []core.Block{{Data: make([]byte, 800)}}}, 1308},
+		{"a citation", core.Message{Content: []core.Block{{Annotations: []core.Annotation{{URL: "1", Title: "22", Quote: "333"}}}}}, 574},
+		{"a result with a file", core.Message{ToolResult: &core.ToolResult{Content: []core.Block{{Data: make([]byte, 800)}}}}, 1444},
+		{"a long text", core.Message{Content: []core.Block{{Text: strings.Repeat("x", 8000)}}}, 9408},
 	}
 	for _, tt := range tests {
 		if got := messageSize(&tt.m); got != tt.want {

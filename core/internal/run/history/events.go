@@ -35,7 +35,7 @@ func resultEvent(entry *thread.Entry) core.Event {
 	r := m.ToolResult
 	e := core.Event{
 		Type: core.EventToolCallDone, Time: core.Millis(m.CreatedAt), MessageID: m.ID, CallID: r.CallID, Name: r.Name,
-		Result: r.Data, IsError: r.IsError, Outcome: core.CallSucceeded, Status: string(r.Status), Metadata: r.Metadata, Duration: entry.Duration,
+		Result: r.Data, Blocks: r.Content, IsError: r.IsError, Outcome: core.CallSucceeded, Status: string(r.Status), Metadata: r.Metadata, Duration: entry.Duration,
 	}
 	if r.IsError {
 		e.Outcome = core.CallFailed
