@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -33,6 +35,10 @@ type Request struct {
 	ResponseFormat  *ResponseFormat // nil: free text
 	ToolChoice      ToolChoice
 
+	// Inputs are the inputs of the model other than text, as in [Facts]; nil: unknown. See
+	// [Request.Accepts].
+	Inputs []string
+
 	// ProviderOptions are members of the provider's own request, by their names there: a
 	// JSON object, which the adapter adds unchanged. A member that the adapter sets by
 	// itself is an error. Empty: none.
@@ -45,6 +51,21 @@ type Request struct {
 	// counts as interrupted, or, before its first delta, as timed out. Adapters that
 	// reach over a network keep to it. 0: the adapter's own.
 	StreamIdleTimeout time.Duration
+}
+
+// Accepts reports whether the model accepts files of a media type in the results of tools,
+// as far as it is known. Adapters send text as text to every model.
+func (r *Request) Accepts(mediaType string) bool {
+	if r.Inputs == nil {
+		return true
+	}
+	switch kind, rest, _ := strings.Cut(strings.ToLower(mediaType), "/"); {
+	case kind == "text", kind == "video", strings.HasPrefix(rest, "json"):
+		return true
+	case kind == "image", kind == "audio":
+		return slices.Contains(r.Inputs, kind)
+	}
+	return slices.Contains(r.Inputs, "document")
 }
 
 // Checker is a model that knows, without asking its provider, what it cannot express.

@@ -18,7 +18,7 @@ type block struct {
 	Name      string          `json:"name,omitempty"`
 	Input     json.RawMessage `json:"input,omitempty"`
 	ToolUseID string          `json:"tool_use_id,omitempty"` // of a result
-	Content   string          `json:"content,omitempty"`
+	Content   any             `json:"content,omitempty"`     // of a result: a text, or []any with files
 	IsError   bool            `json:"is_error,omitempty"`
 	Cache     *cacheControl   `json:"cache_control,omitempty"`
 

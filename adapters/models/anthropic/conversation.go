@@ -36,7 +36,7 @@ func (w *messagesRequest) converse(request model.Request, h history) error {
 		behind--
 	}
 	for i := lead; i < len(messages); i++ {
-		role, content, err := w.encodeMessage(messages[i], h.ids[i], request.Origin)
+		role, content, err := w.encodeMessage(&request, messages[i], h.ids[i])
 		if err != nil {
 			return err
 		}
@@ -93,21 +93,42 @@ func resultsFirst(a, b any) int {
 }
 
 // encodeMessage returns which side says a message, and its content.
-func (w *messagesRequest) encodeMessage(m core.Message, ids wire.IDs, origin string) (role string, content []any, err error) {
+func (w *messagesRequest) encodeMessage(request *model.Request, m core.Message, ids wire.IDs) (role string, content []any, err error) {
 	switch m.Role {
 	case core.RoleUser, core.RoleSystem:
 		content, err = encodeContent(m.Content)
 		return roleUser, content, err
 	case core.RoleTool:
-		result := &block{Type: typeResult, ToolUseID: ids.Result, IsError: m.ToolResult.IsError}
-		if text := m.ToolResult.Text(); seen(text) {
-			result.Content = text
-		}
-		return roleUser, []any{result}, nil
+		content, err = encodeResult(request, m.ToolResult, ids.Result)
+		return roleUser, content, err
 	case core.RoleAssistant:
-		return roleAssistant, w.encodeTurn(m, ids, origin), nil
+		return roleAssistant, w.encodeTurn(m, ids, request.Origin), nil
 	}
 	return "", nil, invalid(fmt.Sprintf("message %q has the role %q", core.Excerpt(m.ID), core.Excerpt(string(m.Role))))
+}
+
+// encodeResult returns the result of a call: a text, or blocks where it has files. The API
+// takes text alone in the result of a failed call, so that its files follow it.
+func encodeResult(request *model.Request, r *core.ToolResult, id string) ([]any, error) {
+	result := &block{Type: typeResult, ToolUseID: id, IsError: r.IsError}
+	content := wire.ResultContent(request, r, func(b core.Block) error {
+		_, err := encodeFile(b)
+		return err
+	})
+	text, files := wire.Split(content)
+	if len(files) > 0 && !r.IsError {
+		blocks, err := encodeContent(content)
+		result.Content = blocks
+		return []any{result}, err
+	}
+	if seen(text) {
+		result.Content = text
+	}
+	if len(files) == 0 {
+		return []any{result}, nil
+	}
+	blocks, err := encodeContent(append([]core.Block{{Type: core.BlockText, Text: wire.FilesOf(r)}}, files...))
+	return append([]any{result}, blocks...), err
 }
 
 // encodeTurn returns what the model said: its own thinking as it came and text, then calls.

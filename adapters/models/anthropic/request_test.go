@@ -20,6 +20,12 @@ func result(call, text string) core.Message {
 	return core.Message{Role: core.RoleTool, ToolResult: &core.ToolResult{CallID: call, Name: "add", Message: text}}
 }
 
+func resultOf(call, text string, failed bool, content ...core.Block) core.Message {
+	m := result(call, text)
+	m.ToolResult.IsError, m.ToolResult.Content = failed, content
+	return m
+}
+
 func file(media, name, data, url string) core.Block {
 	return core.Block{Type: core.BlockFile, MediaType: media, Filename: name, Data: []byte(data), URL: url}
 }
@@ -89,6 +95,44 @@ var bodies = []struct {
 			`{"type":"document","source":{"type":"text","media_type":"text/plain","data":"a,b"},"title":"a.csv"},` +
 			`{"type":"document","source":{"type":"text","media_type":"text/plain","data":"{}"}},` +
 			`{"type":"text","text":"What is it?"}]}],"stream":true}`,
+	},
+	{
+		name: "files in results",
+		request: model.Request{
+			Model: "claude-haiku-4-5", NoPromptCache: true, Messages: []core.Message{
+				said(core.RoleUser, "a"),
+				{Role: core.RoleAssistant, ToolCalls: []core.ToolCall{{ID: "x", Name: "now"}, {ID: "y", Name: "now"}, {ID: "z", Name: "now"}}},
+				resultOf("x", "Two.", false, file("image/png", "", "1", ""), core.Block{Type: core.BlockText, Text: "and"}, file("application/pdf", "a.pdf", "2", "")),
+				resultOf("y", "", false, file("image/gif", "", "3", ""), file("audio/wav", "", "4", "")),
+				resultOf("z", "no", true, file("image/png", "", "5", "")),
+				said(core.RoleUser, "b"),
+			},
+		},
+		want: `{"model":"claude-haiku-4-5","max_tokens":32000,"tools":[{"name":"now","input_schema":{"type":"object","properties":{}}}],` +
+			`"messages":[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":[` +
+			`{"type":"tool_use","id":"c1_0","name":"now","input":{}},{"type":"tool_use","id":"c1_1","name":"now","input":{}},{"type":"tool_use","id":"c1_2","name":"now","input":{}}]},` +
+			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1_0","content":[{"type":"text","text":"Two."},` +
+			`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"MQ=="}},{"type":"text","text":"and"},` +
+			`{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"Mg=="},"title":"a.pdf"}]},` +
+			`{"type":"tool_result","tool_use_id":"c1_1","content":[{"type":"image","source":{"type":"base64","media_type":"image/gif","data":"Mw=="}},` +
+			`{"type":"text","text":"[Omitted: a file of type audio/wav, which this model does not accept.]"}]},` +
+			`{"type":"tool_result","tool_use_id":"c1_2","content":"no","is_error":true},` +
+			`{"type":"text","text":"Files of the result of add:"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"NQ=="}},` +
+			`{"type":"text","text":"b"}]}],"tool_choice":{"type":"none"},"stream":true}`,
+	},
+	{
+		name: "files in results of a model that accepts none",
+		request: model.Request{
+			Model: "claude-haiku-4-5", NoPromptCache: true, Inputs: []string{}, Messages: []core.Message{
+				{Role: core.RoleAssistant, ToolCalls: []core.ToolCall{{ID: "x", Name: "now"}}},
+				resultOf("x", "One.", false, file("image/png; a=b", "", "1", "")),
+			},
+		},
+		want: `{"model":"claude-haiku-4-5","max_tokens":32000,"tools":[{"name":"now","input_schema":{"type":"object","properties":{}}}],` +
+			`"messages":[{"role":"user","content":[{"type":"text","text":"[What was said before is left out here.]"}]},` +
+			`{"role":"assistant","content":[{"type":"tool_use","id":"c0_0","name":"now","input":{}}]},` +
+			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"c0_0","content":"One.\n[Omitted: a file of type image/png, which this model does not accept.]"}]}],` +
+			`"tool_choice":{"type":"none"},"stream":true}`,
 	},
 	{
 		name: "plugins' context, and sides that speak twice",

@@ -19,6 +19,7 @@ const opening = "[The conversation begins earlier.]"
 
 // conversation makes messages of ours into the API's, in which the roles alternate.
 type conversation struct {
+	request *model.Request
 	model   string
 	origin  string
 	echoes  bool           // the model's own reasoning goes back to it
@@ -27,6 +28,8 @@ type conversation struct {
 	ids     []wire.IDs     // of each message
 	calls   []string       // names that were called, each once
 	names   map[string]int // names of documents that are taken, and how often
+
+	files []types.ContentBlock // of the failed calls of the last turn: they follow all its results
 }
 
 // turnSaid is one message on the wire.
@@ -45,13 +48,14 @@ func converse(request model.Request) (*conversation, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conversation{model: request.Model, origin: request.Origin, ids: ids, names: make(map[string]int)}
+	c := &conversation{request: &request, model: request.Model, origin: request.Origin, ids: ids, names: make(map[string]int)}
 	c.echoes = !kinOf(request.Model).bound()
 	for n, m := range request.Messages {
 		if err := c.add(n, m); err != nil {
 			return nil, err
 		}
 	}
+	c.follow()
 	if len(c.turns) > 0 && c.turns[0].role == types.ConversationRoleAssistant {
 		first := turnSaid{role: types.ConversationRoleUser, blocks: []types.ContentBlock{text(opening)}, stable: 1}
 		c.turns = slices.Insert(c.turns, 0, first)
@@ -64,6 +68,9 @@ func converse(request model.Request) (*conversation, error) {
 
 // add takes the message at place n.
 func (c *conversation) add(n int, m core.Message) error {
+	if m.Role != core.RoleTool {
+		c.follow()
+	}
 	switch m.Role {
 	case core.RoleSystem:
 		if said := m.Text(); strings.TrimSpace(said) == "" {
@@ -87,11 +94,17 @@ func (c *conversation) add(n int, m core.Message) error {
 			c.turns[len(c.turns)-1].foreign = true
 		}
 	case core.RoleTool:
-		c.say(types.ConversationRoleUser, true, result(*m.ToolResult, c.ids[n].Result))
+		return c.addResult(m.ToolResult, c.ids[n].Result)
 	default:
 		return invalid("message %q has the role %q", core.Excerpt(m.ID), core.Excerpt(string(m.Role)))
 	}
 	return nil
+}
+
+// follow adds the files of failed calls.
+func (c *conversation) follow() {
+	c.say(types.ConversationRoleUser, true, c.files...)
+	c.files = nil
 }
 
 // say appends blocks to the last message, or to a new one when the other side speaks, and
@@ -165,19 +178,52 @@ func isReasoning(b types.ContentBlock) bool {
 	return ok
 }
 
-// result is that of the call with the id.
-func result(r core.ToolResult, id string) types.ContentBlock {
-	said := r.Text()
-	if strings.TrimSpace(said) == "" {
-		said = "(empty)" // the API refuses a blank text
-	}
-	block := types.ToolResultBlock{
-		ToolUseId: aws.String(id), Content: []types.ToolResultContentBlock{&types.ToolResultContentBlockMemberText{Value: said}},
+// addResult adds the result of the call with an id. A failed one has text alone, and its
+// files follow it: models refuse others.
+func (c *conversation) addResult(r *core.ToolResult, id string) error {
+	content := wire.ResultContent(c.request, r, func(b core.Block) error {
+		_, err := (&conversation{names: map[string]int{}}).file(b) // which takes no name of this request
+		return err
+	})
+	said, files := wire.Split(content)
+	block := types.ToolResultBlock{ToolUseId: aws.String(id)}
+	if len(files) == 0 || r.IsError {
+		if strings.TrimSpace(said) == "" {
+			said = "(empty)" // the API refuses a blank text
+		}
+		block.Content = []types.ToolResultContentBlock{&types.ToolResultContentBlockMemberText{Value: said}}
+	} else {
+		blocks, err := c.content(content)
+		if err != nil {
+			return err
+		}
+		block.Content = inResult(blocks)
 	}
 	if r.IsError { // only some models take a status, so that success has none
 		block.Status = types.ToolResultStatusError
 	}
-	return &types.ContentBlockMemberToolResult{Value: block}
+	c.say(types.ConversationRoleUser, true, &types.ContentBlockMemberToolResult{Value: block})
+	if len(files) == 0 || !r.IsError {
+		return nil
+	}
+	blocks, err := c.content(append([]core.Block{{Type: core.BlockText, Text: wire.FilesOf(r)}}, files...))
+	c.files = append(c.files, blocks...)
+	return err
+}
+
+// inResult returns blocks as the content of a result.
+func inResult(blocks []types.ContentBlock) (content []types.ToolResultContentBlock) {
+	for _, b := range blocks {
+		switch b := b.(type) {
+		case *types.ContentBlockMemberText:
+			content = append(content, &types.ToolResultContentBlockMemberText{Value: b.Value})
+		case *types.ContentBlockMemberImage:
+			content = append(content, &types.ToolResultContentBlockMemberImage{Value: b.Value})
+		case *types.ContentBlockMemberDocument:
+			content = append(content, &types.ToolResultContentBlockMemberDocument{Value: b.Value})
+		}
+	}
+	return content
 }
 
 // echo is what a reasoning block is sent back with: one of the two.

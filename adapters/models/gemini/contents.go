@@ -21,6 +21,7 @@ const leftOut = "(The beginning of the conversation is left out.)"
 // conversation makes contents of messages: the roles user and model take turns, so that
 // messages of one side that follow each other are one content.
 type conversation struct {
+	request  *model.Request
 	origin   string
 	signs    bool // calls need a signature
 	contents []content
@@ -32,7 +33,7 @@ func encodeContents(request model.Request) ([]content, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := conversation{origin: request.Origin, signs: generationOf(request.Model).signs()}
+	c := conversation{request: &request, origin: request.Origin, signs: generationOf(request.Model).signs()}
 	for i, m := range request.Messages {
 		switch m.Role {
 		case core.RoleUser, core.RoleSystem: // plugins have no separate role here
@@ -41,7 +42,7 @@ func encodeContents(request model.Request) ([]content, error) {
 			}
 		case core.RoleAssistant:
 			c.addTurn(m, ids[i].Calls)
-			results, err := resultsOf(m, ids[i].Calls, request.Messages[i+1:], ids[i+1:])
+			results, err := c.resultsOf(m, ids[i].Calls, request.Messages[i+1:], ids[i+1:])
 			if err != nil {
 				return nil, err
 			}
@@ -55,16 +56,19 @@ func encodeContents(request model.Request) ([]content, error) {
 }
 
 // resultsOf returns the results of a turn's calls, in the order of the calls: the API
-// requires as many results as calls, in the next content. later are the messages after
-// the turn.
-func resultsOf(turn core.Message, calls []string, later []core.Message, ids []wire.IDs) ([]part, error) {
-	results := make([]part, len(calls))
+// requires as many results as calls, in the next content. Files that have no place in them
+// follow. later are the messages after the turn.
+func (c *conversation) resultsOf(turn core.Message, calls []string, later []core.Message, ids []wire.IDs) ([]part, error) {
+	results, files := make([]part, len(calls)), make([][]part, len(calls))
 	for i, m := range later {
 		if m.Role == core.RoleAssistant {
 			break
 		}
 		if k := slices.Index(calls, ids[i].Result); k >= 0 {
-			results[k] = encodeResult(*m.ToolResult, calls[k])
+			var err error
+			if results[k], files[k], err = c.encodeResult(m.ToolResult, calls[k]); err != nil {
+				return nil, err
+			}
 		}
 	}
 	for k, result := range results {
@@ -72,7 +76,7 @@ func resultsOf(turn core.Message, calls []string, later []core.Message, ids []wi
 			return nil, invalid(fmt.Sprintf("call %q of message %q has no result", core.Excerpt(turn.ToolCalls[k].ID), core.Excerpt(turn.ID)))
 		}
 	}
-	return results, nil
+	return append(results, slices.Concat(files...)...), nil
 }
 
 // add adds parts to the content of a role.
@@ -142,18 +146,48 @@ func (c *conversation) addTurn(m core.Message, ids []string) {
 	c.add(roleModel, parts...)
 }
 
-// encodeResult is the result of a call under one of the two keys that the API knows.
-func encodeResult(r core.ToolResult, id string) part {
+// encodeResult is the result of a call under one of the two keys that the API knows. Models
+// from Gemini 3 on take files within it; for others they follow the results.
+func (c *conversation) encodeResult(r *core.ToolResult, id string) (result part, follow []part, err error) {
+	content := wire.ResultContent(c.request, r, func(b core.Block) error {
+		_, err := encodeFile(b)
+		return err
+	})
+	text, files := wire.Split(content)
 	said := r.Data
-	if r.Message != "" || len(said) == 0 {
-		said, _ = json.Marshal(r.Message) // a text has always a form
+	if r.Message != "" || len(said) == 0 || len(r.Content) > 0 {
+		said, _ = json.Marshal(text) // a text has always a form
 	}
 	outcome := functionOutcome{Output: said}
 	if r.IsError {
 		outcome = functionOutcome{Error: said}
 	}
-	return part{FunctionResponse: &functionResponse{ID: id, Name: functionName(r.Name), Response: outcome}}
+	response := &functionResponse{ID: id, Name: functionName(r.Name), Response: outcome}
+	for _, b := range files {
+		p, err := encodeFile(b)
+		if err != nil {
+			return part{}, nil, err
+		}
+		if c.signs && withinResult(p) {
+			response.Parts = append(response.Parts, resultPart{InlineData: p.InlineData})
+			continue
+		}
+		if follow == nil {
+			label := wire.FilesOf(r)
+			follow = []part{{Text: &label}}
+		}
+		follow = append(follow, p)
+	}
+	return part{FunctionResponse: response}, follow, nil
 }
+
+// withinResult reports whether a result may have the file: the API takes the bytes of some
+// types.
+func withinResult(p part) bool {
+	return p.InlineData != nil && slices.Contains(resultTypes, p.InlineData.MIMEType)
+}
+
+var resultTypes = []string{"image/png", "image/jpeg", "image/webp", "application/pdf"}
 
 // functionName is a tool's name as the API takes it. Names of agents are checked before
 // (Check); a name that a model of another provider made up may have anything in it.

@@ -47,6 +47,11 @@ type (
 		ID       string          `json:"id,omitempty"`
 		Name     string          `json:"name"`
 		Response functionOutcome `json:"response"`
+		Parts    []resultPart    `json:"parts,omitempty"`
+	}
+	// resultPart is a file within a result.
+	resultPart struct {
+		InlineData *blob `json:"inlineData"`
 	}
 	// functionOutcome has the two keys that the API knows: one of them is set.
 	functionOutcome struct {

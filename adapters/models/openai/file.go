@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reveille-run/reveille/adapters/models/internal/wire"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model"
 )
 
 // The parts of a user message that has files, as the API's reference has them.
@@ -57,6 +59,43 @@ func encodeParts(content []core.Block) ([]chatPart, error) {
 		}
 	}
 	return parts, nil
+}
+
+// resultFiles are the files of the results of a turn. A result is a text in this API, so
+// that they go out in a user's message after all results of the turn.
+type resultFiles struct {
+	request *model.Request
+	blocks  []core.Block
+}
+
+// take returns the text of a result, and keeps its files.
+func (f *resultFiles) take(r *core.ToolResult) *string {
+	text, files := wire.Split(wire.ResultContent(f.request, r, func(b core.Block) error {
+		_, err := encodeFile(b)
+		return err
+	}))
+	if len(files) > 0 {
+		f.blocks = append(append(f.blocks, core.Block{Type: core.BlockText, Text: wire.FilesOf(r)}), files...)
+		text = cmp.Or(text, wire.FilesFollow)
+	}
+	return &text
+}
+
+// follow adds the message with the files of the results so far, if there are any.
+func (c *chatRequest) follow(f *resultFiles, k kin) error {
+	if len(f.blocks) == 0 {
+		return nil
+	}
+	parts, err := encodeParts(f.blocks)
+	if err != nil {
+		return err
+	}
+	next := chatMessage{Role: "user", Content: parts}
+	if k.strict {
+		c.order(&next)
+	}
+	c.Messages, f.blocks = append(c.Messages, next), nil
+	return nil
 }
 
 // audioFormats are the sounds that the API takes.

@@ -37,7 +37,7 @@ type (
 	inputResult struct {
 		Type   string `json:"type"`
 		CallID string `json:"call_id"`
-		Output string `json:"output"`
+		Output any    `json:"output"` // a text, or []inputPart with files
 	}
 )
 
@@ -53,7 +53,7 @@ func encodeInput(request model.Request) ([]any, error) {
 		case core.RoleSystem:
 			items = append(items, inputMessage{Type: "message", Role: "system", Content: m.Text()})
 		case core.RoleUser:
-			content, err := inputContent(m)
+			content, err := inputContent(m.Content)
 			if err != nil {
 				return nil, err
 			}
@@ -61,7 +61,11 @@ func encodeInput(request model.Request) ([]any, error) {
 		case core.RoleAssistant:
 			items = append(items, inputTurn(m, ids[i].Calls, request.Origin)...)
 		case core.RoleTool:
-			items = append(items, inputResult{Type: "function_call_output", CallID: ids[i].Result, Output: m.Text()})
+			output, err := resultOutput(&request, m.ToolResult)
+			if err != nil {
+				return nil, err
+			}
+			items = append(items, inputResult{Type: "function_call_output", CallID: ids[i].Result, Output: output})
 		default:
 			return nil, invalid(fmt.Sprintf("message %q has the role %q", core.Excerpt(m.ID), core.Excerpt(string(m.Role))))
 		}
@@ -94,11 +98,23 @@ func inputTurn(m core.Message, ids []string, origin string) []any {
 	return items[:said] // reasoning without the item that followed it is refused
 }
 
+// resultOutput is what the model reads of a result: a text, or parts where there are files.
+func resultOutput(request *model.Request, r *core.ToolResult) (any, error) {
+	content := wire.ResultContent(request, r, func(b core.Block) error {
+		_, err := inputFile(b)
+		return err
+	})
+	if text, files := wire.Split(content); len(files) == 0 {
+		return text, nil
+	}
+	return inputContent(content)
+}
+
 // inputContent is the content of a user's message: a text, or parts where there are files.
-func inputContent(m core.Message) (any, error) {
+func inputContent(content []core.Block) (any, error) {
 	var parts []inputPart
 	files := false
-	for _, b := range m.Content {
+	for _, b := range content {
 		switch b.Type {
 		case core.BlockText:
 			if b.Text == "" {
@@ -114,7 +130,7 @@ func inputContent(m core.Message) (any, error) {
 		}
 	}
 	if !files {
-		return m.Text(), nil
+		return core.Message{Content: content}.Text(), nil
 	}
 	return parts, nil
 }

@@ -154,9 +154,15 @@ func (c *chatRequest) say(request model.Request, k kin) error {
 	if err != nil {
 		return err
 	}
+	files := resultFiles{request: &request}
 	for i, m := range request.Messages {
 		payload, err := k.message(m, ids[i])
 		if err != nil {
+			return err
+		}
+		if m.Role == core.RoleTool {
+			payload.Content = files.take(m.ToolResult)
+		} else if err := c.follow(&files, k); err != nil {
 			return err
 		}
 		if m.Role == core.RoleAssistant {
@@ -170,7 +176,7 @@ func (c *chatRequest) say(request model.Request, k kin) error {
 		}
 		c.Messages = append(c.Messages, payload)
 	}
-	return nil
+	return c.follow(&files, k)
 }
 
 // order makes the next message valid for Mistral at its place: only the first may be a

@@ -75,6 +75,10 @@ func (p *prompt) Request(ctx context.Context, said ...core.Message) (model.Reque
 	if asked.Override.UpstreamModel != "" && p.base.agent.Pooled() { // which member's provider would it be?
 		return request, endAt("plugin", "a plugin asks for a model by name, and the agent's model is a pool", nil)
 	}
+	request.Inputs = p.model.Inputs
+	if asked.Override.UpstreamModel != "" {
+		request.Inputs = nil // nothing is known of that model
+	}
 	asked.Override.Apply(&request)
 	request.Origin = p.model.Origin(request.Model)
 	request.StreamIdleTimeout = p.idle(request.ReasoningEffort)

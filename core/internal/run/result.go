@@ -7,6 +7,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -19,6 +20,7 @@ const largeResult = 64 << 10
 // keep notes the result of call i and stores it, unless it is the last one. If
 // calls end at the same time, exactly one is the last.
 func (r *round) keep(ctx context.Context, i int, end conclusion) error {
+	r.warnOfFiles(ctx, end.result.Content)
 	entry := r.resultEntry(i, end)
 	payload, err := r.holder.records.EncodeEntry(&entry)
 	if err != nil {
@@ -34,6 +36,21 @@ func (r *round) keep(ctx context.Context, i int, end conclusion) error {
 		return nil
 	}
 	return r.storeResult(ctx, i)
+}
+
+// warnOfFiles logs the files of a result that a model of the run is known not to accept:
+// adapters replace them by a text.
+func (r *round) warnOfFiles(ctx context.Context, content []core.Block) {
+	for _, b := range content {
+		if b.Type != core.BlockFile {
+			continue
+		}
+		for _, m := range r.base.agent.CallableModels() {
+			if request := (model.Request{Inputs: m.Inputs}); !request.Accepts(b.MediaType) {
+				r.holder.warn(context.WithoutCancel(ctx), "model does not accept a file of a tool result", "model", m.ID, "media_type", b.MediaType, "bytes", len(b.Data))
+			}
+		}
+	}
 }
 
 // resultEntry is the log record of the result of call i. Its message id derives

@@ -20,6 +20,7 @@ type Prompt struct {
 	Format  *model.ResponseFormat
 	Stop    []string
 	Options []byte // the provider's
+	Inputs  []string
 	NoCache bool
 	Idle    time.Duration
 	Limit   int // of the request, in tokens
@@ -41,7 +42,7 @@ type encoded struct {
 func PromptOf(r *model.Request, context []core.Message, limit, perByte int) Prompt {
 	return Prompt{
 		System: r.System, Tools: r.Tools, Context: context, Format: r.ResponseFormat, Stop: r.StopSequences, Options: r.ProviderOptions,
-		NoCache: r.NoPromptCache, Idle: r.StreamIdleTimeout, Limit: limit, PerByte: perByte,
+		Inputs: r.Inputs, NoCache: r.NoPromptCache, Idle: r.StreamIdleTimeout, Limit: limit, PerByte: perByte,
 	}
 }
 
@@ -50,8 +51,11 @@ func PromptOf(r *model.Request, context []core.Message, limit, perByte int) Prom
 func (p *Prompt) Same(q *Prompt) bool {
 	return p.System == q.System && p.NoCache == q.NoCache && p.Idle == q.Idle && p.Limit == q.Limit && p.PerByte == q.PerByte &&
 		slices.EqualFunc(p.Tools, q.Tools, sameTool) && sameFormat(p.Format, q.Format) && slices.Equal(p.Stop, q.Stop) &&
-		bytes.Equal(p.Options, q.Options) && slices.EqualFunc(p.Context, q.Context, sameContext)
+		bytes.Equal(p.Options, q.Options) && sameInputs(p.Inputs, q.Inputs) && slices.EqualFunc(p.Context, q.Context, sameContext)
 }
+
+// sameInputs compares inputs, of which nil means that they are unknown.
+func sameInputs(a, b []string) bool { return (a == nil) == (b == nil) && slices.Equal(a, b) }
 
 func sameTool(a, b model.ToolDefinition) bool {
 	return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Parameters, b.Parameters)
@@ -80,7 +84,7 @@ func (p *Prompt) Encode(records thread.Records) (payload []byte, hash string, er
 
 func (p *Prompt) encode(records thread.Records) (payload []byte, hash string, err error) {
 	r := thread.PromptRecord{
-		System: p.System, Context: slices.Clone(p.Context), Stop: p.Stop, NoCache: p.NoCache, Idle: int64(p.Idle),
+		System: p.System, Context: slices.Clone(p.Context), Stop: p.Stop, Inputs: inputsOf(p.Inputs), NoCache: p.NoCache, Idle: int64(p.Idle),
 		Limit: p.Limit, PerByte: p.PerByte,
 	}
 	for i := range r.Context {
@@ -97,6 +101,14 @@ func (p *Prompt) encode(records thread.Records) (payload []byte, hash string, er
 		r.Format.Schema, r.Format.Text = thread.Exact(f.Schema)
 	}
 	return records.EncodePrompt(&r)
+}
+
+// inputsOf tells no inputs from unknown ones in a record.
+func inputsOf(inputs []string) *[]string {
+	if inputs == nil {
+		return nil
+	}
+	return &inputs
 }
 
 // Memory has the newest prompt of each agent, so that most threads of a process share one,
@@ -127,6 +139,9 @@ func (m *Memory) Find(agent string, prompt Prompt) *Prompt {
 
 // apply sets the fields of a request that a prompt's record has.
 func apply(r *model.Request, p *thread.PromptRecord) {
+	if p.Inputs != nil {
+		r.Inputs = *p.Inputs
+	}
 	r.System, r.StopSequences, r.NoPromptCache, r.StreamIdleTimeout = p.System, p.Stop, p.NoCache, time.Duration(p.Idle)
 	r.ProviderOptions = thread.Given(p.Options, p.OptionsText)
 	for _, t := range p.Tools {

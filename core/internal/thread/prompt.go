@@ -19,6 +19,7 @@ type PromptRecord struct {
 	Format  *PromptFormat   `json:"response_format,omitempty"` // nil: free text
 	Stop    []string        `json:"stop_sequences,omitempty"`
 	Options json.RawMessage `json:"provider_options,omitempty"` // see Exact
+	Inputs  *[]string       `json:"inputs,omitempty"`           // of the model, other than text; nil: unknown
 	NoCache bool            `json:"no_prompt_cache,omitempty"`
 	Idle    int64           `json:"idle,omitempty"` // how long the stream may be silent, nanoseconds
 

@@ -154,6 +154,10 @@ func (h *history) turn() {
 		if rapid.Bool().Draw(h.t, "data") {
 			r.Data = json.RawMessage(rapid.SampledFrom([]string{`null`, `"x"`, `{"a":[1]}`, `[]`, `1`}).Draw(h.t, "value"))
 		}
+		if rapid.IntRange(0, 5).Draw(h.t, "result with a file") == 0 {
+			kind := rapid.SampledFrom([]string{"image/png", "application/pdf", "text/plain", "audio/wav", "application/zip"}).Draw(h.t, "type")
+			r.Content = []core.Block{{Type: core.BlockText, Text: h.text("caption")}, {Type: core.BlockFile, MediaType: kind, Data: []byte("\x89PNG")}}
+		}
 		h.add(core.Message{Role: core.RoleTool, ToolResult: &r})
 	}
 }

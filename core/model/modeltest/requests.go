@@ -106,6 +106,33 @@ func (p Provider) files(t *testing.T) {
 	}
 }
 
+// resultFiles sends a result with an image, which is replaced by a text if the model accepts
+// no images.
+func (p Provider) resultFiles(t *testing.T) {
+	image := []byte("\x89PNG an image")
+	send := func(change func(*model.Request)) string {
+		return p.sent(t, func(r *model.Request) {
+			m := result("call_a", `{"in":"words"}`)
+			m.ToolResult.Content = []core.Block{{Type: core.BlockText, Text: "a caption"}, {Type: core.BlockFile, MediaType: "image/png", Data: image}}
+			r.Messages = append(r.Messages, core.Message{ID: "t", Role: core.RoleAssistant, ToolCalls: []core.ToolCall{{ID: "call_a", Name: "get_weather", Arguments: json.RawMessage(`{}`)}}}, m)
+			change(r)
+		})
+	}
+	encoded := base64.StdEncoding.EncodeToString(image)
+	for name, tt := range map[string]struct {
+		inputs []string
+		want   bool
+	}{"unknown inputs": {nil, true}, "images": {[]string{"image"}, true}, "no inputs": {[]string{}, false}, "documents": {[]string{"document"}, false}} {
+		body := send(func(r *model.Request) { r.Inputs = tt.inputs })
+		t.Run(name, func(t *testing.T) {
+			has(t, body, encoded, tt.want)
+			has(t, body, "a file of type image/png", !tt.want)
+			has(t, body, "words", true)
+			has(t, body, "a caption", true)
+		})
+	}
+}
+
 // parameters checks that what bounds a turn arrives.
 func (p Provider) parameters(t *testing.T) {
 	body := p.sent(t, func(r *model.Request) {

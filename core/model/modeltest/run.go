@@ -63,7 +63,7 @@ func (p Provider) Run(t *testing.T) {
 		name  string
 		check func(*testing.T)
 	}{
-		{"cancel", p.cancel}, {"break", p.breakOut}, {"echo", p.echo}, {"files", p.files}, {"parameters", p.parameters}, {"provider_options", p.options},
+		{"cancel", p.cancel}, {"break", p.breakOut}, {"echo", p.echo}, {"files", p.files}, {"result_files", p.resultFiles}, {"parameters", p.parameters}, {"provider_options", p.options},
 		{"call_ids", p.callIDs},
 	} {
 		t.Run(clause.name, func(t *testing.T) {

@@ -198,8 +198,8 @@ func CheckResponses(body string) error {
 				return fmt.Errorf("%s: %w", at, err)
 			}
 		case "function_call_output":
-			if _, ok := item["output"].(string); !ok {
-				return fmt.Errorf("%s: a result without a text", at)
+			if _, ok := item["output"].(string); !ok && len(objects(item["output"])) == 0 {
+				return fmt.Errorf("%s: a result without a text and without parts", at)
 			}
 			if err := calls.result(text(item, "call_id")); err != nil {
 				return fmt.Errorf("%s: %w", at, err)
