@@ -76,7 +76,7 @@ func build(c Options) (*Host, error) {
 	if log == nil {
 		log = slog.Default()
 	}
-	warn(log, agents)
+	warn(log, agents, c.Env.Now())
 	r := &Host{env: c.Env, agents: agents, prices: c.Metering.prices()}
 	r.queue, _ = c.Waker.(*Queue)
 	var meter *meter
@@ -131,9 +131,16 @@ func build(c Options) (*Host, error) {
 	return r, nil
 }
 
+// warnedBefore is how long before its day a warning is logged.
+const warnedBefore = 60 * 24 * time.Hour
+
 // warn logs what is odd about the agents' specs.
-func warn(log *slog.Logger, agents *registry.Registry) {
+func warn(log *slog.Logger, agents *registry.Registry, now time.Time) {
+	soon := now.Add(warnedBefore).UTC().Format(time.DateOnly)
 	for _, w := range agents.Warnings() {
+		if w.Day > soon {
+			continue
+		}
 		log.Warn("agent spec: "+w.Message, "agent", w.Agent, "field", w.Field)
 	}
 }

@@ -18,6 +18,9 @@ type Facts struct {
 	Inputs        []string  `json:"inputs,omitempty"`           // its inputs other than text: image, document, audio
 	Cutoff        string    `json:"knowledge_cutoff,omitempty"` // the month in which its knowledge ends, such as 2025-01
 	Reasoning     Reasoning `json:"reasoning,omitempty"`
+	// Levels are the levels of reasoning that it has, from the lowest, by the provider's own
+	// names: none, minimal, low, medium, high, xhigh, max. Empty: not known.
+	Levels []string `json:"reasoning_levels,omitempty"`
 	// PromptCache is how the provider caches the starts of requests: automatic, by itself;
 	// marks, where the request marks it; none.
 	PromptCache string `json:"prompt_cache,omitempty"`
@@ -39,6 +42,9 @@ const (
 	ReasoningLevels Reasoning = "levels" // by an [Effort] that is a level
 	ReasoningBudget Reasoning = "budget" // by an [Effort] of either kind
 )
+
+// levels are all levels of reasoning that providers have, from the lowest.
+var levels = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
 // Ratio is TokensPerByte, or 0.25.
 func (f Facts) Ratio() float64 {
@@ -89,6 +95,11 @@ func (f Facts) Check() error {
 	}
 	if err := oneOf("reasoning", f.Reasoning, "", ReasoningNone, ReasoningAlways, ReasoningLevels, ReasoningBudget); err != nil {
 		return err
+	}
+	for _, level := range f.Levels {
+		if err := oneOf("reasoning_levels", level, levels...); err != nil {
+			return err
+		}
 	}
 	return oneOf("prompt_cache", f.PromptCache, "", "none", "automatic", "marks")
 }

@@ -21,6 +21,8 @@ type Warning struct {
 	Agent   string // the spec's id
 	Field   string // such as "excluded_tool_patterns"
 	Message string
+	// Day is the day from which it holds, such as 2026-12-01; empty: it holds now.
+	Day string
 }
 
 // String returns the warning as one line.

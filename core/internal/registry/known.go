@@ -24,9 +24,11 @@ func (s *source) learn(b *BoundModel, seller string) {
 		return
 	}
 	known, of := s.catalog.Find(b.Provider, b.Name)
+	b.retired, b.next = s.catalog.Retired(b.Provider, b.Name)
 	if of != b.Provider {
 		if sold, of := s.catalog.Find(seller, b.Name); of != "" {
 			known = sold
+			b.retired, b.next = s.catalog.Retired(seller, b.Name)
 		}
 	}
 	b.Facts, b.learnt = laid(b.Facts, known), true
@@ -51,6 +53,9 @@ func laid(said, known model.Facts) model.Facts {
 	known.Reasoning = cmp.Or(said.Reasoning, known.Reasoning)
 	known.PromptCache = cmp.Or(said.PromptCache, known.PromptCache)
 	known.NativeFormat = said.NativeFormat || known.NativeFormat
+	if said.Levels != nil {
+		known.Levels = said.Levels
+	}
 	if said.Inputs != nil {
 		known.Inputs = said.Inputs
 	}
@@ -80,6 +85,24 @@ func (r *Resolved) facts() map[string]model.Facts {
 		all[b.ID] = b.Facts
 	}
 	return all
+}
+
+// warnRetired warns of models that their providers retire. It is no error in a strict spec
+// either: an agent that works has to start.
+func (r *Resolved) warnRetired() {
+	for _, b := range r.CallableModels() {
+		if b.retired == "" {
+			continue
+		}
+		instead := "the model catalog names no successor"
+		if b.next != "" {
+			instead = fmt.Sprintf("use %s instead", core.Excerpt(b.Origin(b.next)))
+		}
+		r.warnings = append(r.warnings, Warning{
+			Agent: r.Spec.ID, Field: "model", Day: b.retired,
+			Message: fmt.Sprintf("%q is %s, which its provider retires on %s: %s", b.ID, core.Excerpt(b.Origin(b.Name)), b.retired, instead),
+		})
+	}
 }
 
 // warnUnheard warns of models whose window is not known.

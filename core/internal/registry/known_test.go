@@ -163,3 +163,33 @@ func TestAToolByItselfNeedsNoWindow(t *testing.T) {
 		t.Error(r.Warnings())
 	}
 }
+
+// A model that is retired is a warning, also in a strict spec, and names what to use.
+func TestARetiredModelIsWarnedOf(t *testing.T) {
+	known, err := new(catalog.Catalog).With([]byte(`{"models":[
+		{"provider":"openai","names":["o-1"],"context_window":100000,"retired":"2026-12-11","successor":"o-9"},
+		{"provider":"openai","names":["o-2"],"context_window":100000,"retired":"2026-10-01"},
+		{"provider":"openai","names":["o-9"],"context_window":100000}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := parts()
+	p.Catalog = known
+	p.Models = map[string]agent.ModelBinding{"one": {Model: mute{}, Name: "o-1", Provider: "openai"}, "two": {Model: mute{}, Name: "o-2", Provider: "openai"}, "nine": {Model: mute{}, Name: "o-9", Provider: "openai"}}
+	p.Adapters = map[string]func(agent.ProviderSpec) (model.Model, error){"openai": func(agent.ProviderSpec) (model.Model, error) { return mute{}, nil }}
+	p.Providers = []agent.ProviderSpec{{ID: "mine", Adapter: "openai"}}
+	p.ModelSpecs = []agent.ModelSpec{{ID: "data", Provider: "mine", UpstreamModel: "o-1"}}
+	p.Pools = []agent.ModelPoolSpec{{ID: "pool", Members: []agent.PoolMember{{Model: "nine"}, {Model: "two"}}}}
+	for _, id := range []string{"one", "two", "nine", "data", "pool"} {
+		p.Specs = append(p.Specs, agent.Spec{ID: id, Model: id, Strict: true})
+	}
+	want := []registry.Warning{
+		{Agent: "one", Field: "model", Message: `"one" is openai/o-1, which its provider retires on 2026-12-11: use openai/o-9 instead`, Day: "2026-12-11"},
+		{Agent: "two", Field: "model", Message: `"two" is openai/o-2, which its provider retires on 2026-10-01: the model catalog names no successor`, Day: "2026-10-01"},
+		{Agent: "data", Field: "model", Message: `"data" is mine/o-1, which its provider retires on 2026-12-11: use mine/o-9 instead`, Day: "2026-12-11"},
+		{Agent: "pool", Field: "model", Message: `"two" is openai/o-2, which its provider retires on 2026-10-01: the model catalog names no successor`, Day: "2026-10-01"},
+	}
+	if diff := cmp.Diff(want, built(t, p).Warnings()); diff != "" {
+		t.Error(diff)
+	}
+}

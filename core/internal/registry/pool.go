@@ -25,6 +25,8 @@ type BoundModel struct {
 
 	learnt  bool   // Facts hold more than its spec
 	unheard bool   // its window is unknown
+	retired string // the day from which its provider no longer has it; empty: unknown
+	next    string // the model to use instead; empty: unknown
 	origin  string // what Origin returns for Name; empty: it is made each time
 }
 

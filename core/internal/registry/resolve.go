@@ -101,6 +101,7 @@ func (c *code) resolve(spec agent.Spec, from *source, stored bool) (*Resolved, e
 	if err := r.warnUnheard(stored); err != nil {
 		return nil, err
 	}
+	r.warnRetired()
 	plugins := make([]plugin.Plugin, 0, len(spec.Plugins))
 	for i, id := range spec.Plugins {
 		p, ok := c.plugins[id]

@@ -24,8 +24,11 @@ type entry struct {
 	// versions. A name is whole and exact: no part of it matches others.
 	Names []string `json:"names"`
 	model.Facts
-	Source string  `json:"source,omitempty"` // where the facts were read
-	Prices []price `json:"prices,omitempty"` // from the oldest to the newest
+	// Retired is the day from which its provider no longer has it, such as 2026-12-01.
+	Retired   string  `json:"retired,omitempty"`
+	Successor string  `json:"successor,omitempty"` // its provider's name of the model to use instead
+	Source    string  `json:"source,omitempty"`    // where the facts were read, and when
+	Prices    []price `json:"prices,omitempty"`    // from the oldest to the newest
 }
 
 // Default returns the built-in catalog. Nothing of it is decoded until a model is looked
@@ -33,14 +36,21 @@ type entry struct {
 // one.
 func Default() *Catalog { return &Catalog{builtIn: &lines{text: builtIn}} }
 
-// With returns a catalog with the models of a file too: JSON, {"models": [...]}, each with
-// provider, names, the members of [model.Facts], source, and prices: a list of from, input,
-// output, cache_read, cache_write and source, in US dollars for a million tokens. Under each of its names a model replaces the provider's one of that name,
-// whole: what the file does not say of it is not known. A mistake is core.CodeInvalid and
-// names the model.
+// With returns a catalog with the models of a file too: JSON, {"models": [...]}. A model has
+// provider, names, the members of [model.Facts], retired (a day), successor (a name), source
+// and prices. The head of the file may name its day and its sources.
+//
+// Prices are a list from the oldest to the newest, in US dollars for a million tokens. Each has
+// from (its first day; absent: it counts for all earlier days too), input, output, cache_read,
+// cache_write, cache_write_hour and source. A price without a source has that of its model.
+//
+// Under each of its names a model replaces the provider's one of that name, whole: what the
+// file does not say of it is not known. A mistake is core.CodeInvalid and names the model.
 func (c *Catalog) With(file []byte) (*Catalog, error) {
 	var read struct {
-		Models []entry `json:"models"`
+		Day     string  `json:"day"`
+		Sources string  `json:"sources"`
+		Models  []entry `json:"models"`
 	}
 	if err := (strict.Options{Name: "file"}).Decode(file, &read); err != nil {
 		return nil, core.Errorf(core.CodeInvalid, "model catalog: %w", err)
@@ -86,23 +96,18 @@ func (m entry) check(i int) error {
 	if err := m.Facts.Check(); err != nil {
 		return core.Errorf(core.CodeInvalid, "model catalog: %s: %w", m.Names[0], err)
 	}
-	last := ""
-	for _, p := range m.Prices {
-		if err := p.check(last); err != nil {
+	if _, err := time.Parse(time.DateOnly, m.Retired); m.Retired != "" && err != nil {
+		return core.Errorf(core.CodeInvalid, "model catalog: %s: retired is %q, want a day such as 2026-01-31", m.Names[0], core.Excerpt(m.Retired))
+	}
+	for i, p := range m.Prices {
+		if err := p.check(m.Source); err != nil {
 			return core.Errorf(core.CodeInvalid, "model catalog: %s: %w", m.Names[0], err)
 		}
-		last = p.From
+		if i > 0 && p.From <= m.Prices[i-1].From {
+			return core.Errorf(core.CodeInvalid, "model catalog: %s: the price from %q follows the one from %q, want ascending days", m.Names[0], p.From, m.Prices[i-1].From)
+		}
 	}
 	return nil
-}
-
-// named are the models of a name.
-func (c *Catalog) named(name string) []entry {
-	own := c.own[name]
-	if c.builtIn == nil {
-		return own
-	}
-	return over(own, c.builtIn.named(name))
 }
 
 // Find returns the facts of a model by the id of its provider and its name there, and its
@@ -110,10 +115,11 @@ func (c *Catalog) named(name string) []entry {
 // known. A provider whose models the catalog has sells no other's. For any other provider,
 // such as openai-compatible or your own id, only the name counts, in files before the
 // built-in models, if one provider alone has it: two may sell the same name at different
-// prices. Servers on your own machines (llamacpp, ollama, vllm) have no seller.
+// prices. Azure and Vertex do not count if the maker has the name too. Servers on your own machines (llamacpp, ollama, vllm) have no seller.
 //
 // Bedrock's models are found by the ids of their inference profiles as well, and by ARNs
-// that end in either.
+// that end in either. A name with the date of a version that the catalog does not have, such
+// as gpt-5.5-2026-04-23 or claude-sonnet-4-6-20260301, is that of the model without it.
 func (c *Catalog) Find(provider, name string) (facts model.Facts, seller string) {
 	m, _ := c.find(provider, name)
 	return m.Facts, m.Provider
@@ -121,19 +127,42 @@ func (c *Catalog) Find(provider, name string) (facts model.Facts, seller string)
 
 func (c *Catalog) find(provider, name string) (m entry, ok bool) {
 	provider = seller(provider)
+	sells := c.sells(provider)
 	for _, name := range spellings(provider, name) {
-		named := c.named(name)
-		if i := slices.IndexFunc(named, func(m entry) bool { return m.Provider == provider }); i >= 0 {
-			return named[i], true
+		own := c.own[name]
+		if i := slices.IndexFunc(own, func(m entry) bool { return m.Provider == provider }); i >= 0 {
+			return own[i], true
 		}
-		if own := c.own[name]; len(own) > 0 {
-			named = own
+		if c.builtIn != nil && sells {
+			if m, ok := c.builtIn.of(provider, name); ok {
+				return m, true
+			}
 		}
-		if len(named) == 1 && !c.sells(provider) {
-			return named[0], true
+		if sells {
+			continue
+		}
+		if len(own) == 0 && c.builtIn != nil {
+			own = c.builtIn.named(name)
+		}
+		if len(own) > 1 {
+			own = slices.DeleteFunc(slices.Clone(own), func(m entry) bool { return slices.Contains(resellers, m.Provider) })
+		}
+		if len(own) == 1 {
+			return own[0], true
 		}
 	}
 	return entry{}, false
+}
+
+// resellers have names of models as their makers have them.
+var resellers = []string{"azure", "vertex"}
+
+// Retired returns the day from which the provider of a model no longer has it, such as
+// 2026-12-01, and the provider's name of the model to use instead. The day may be in the
+// future. Both are empty if they are not known.
+func (c *Catalog) Retired(provider, name string) (day, successor string) {
+	m, _ := c.find(provider, name)
+	return m.Retired, m.Successor
 }
 
 // sells reports whether the catalog has models of the provider, or could have none.
@@ -160,10 +189,33 @@ func seller(provider string) string {
 
 // regions are what Bedrock puts before a model's id for requests that go to any region of
 // a group: an inference profile.
-var regions = []string{"us", "eu", "apac", "global", "jp", "au", "us-gov"}
+var regions = []string{"us", "eu", "apac", "global", "jp", "au", "in", "us-gov"}
 
 // spellings are the names to look for, the most exact first.
 func spellings(provider, name string) []string {
+	all := profiles(provider, name)
+	for _, name := range all {
+		if undated, ok := undated(name); ok {
+			return append(all, undated)
+		}
+	}
+	return all
+}
+
+// undated returns a name without the date of a version at its end.
+func undated(name string) (string, bool) {
+	for _, form := range []string{"-2006-01-02", "-20060102", "@20060102"} {
+		if at := len(name) - len(form); at > 0 {
+			if _, err := time.Parse(form, name[at:]); err == nil {
+				return name[:at], true
+			}
+		}
+	}
+	return name, false
+}
+
+// profiles are the name, and that of the model behind an inference profile.
+func profiles(provider, name string) []string {
 	if provider != "bedrock" {
 		return []string{name}
 	}

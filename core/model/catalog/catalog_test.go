@@ -107,6 +107,23 @@ func TestAFileOfOnesOwnReplacesModels(t *testing.T) {
 	}
 }
 
+func TestAFileOfTheLargestForm(t *testing.T) {
+	known, err := new(catalog.Catalog).With([]byte(`{"day":"2026-11-30","sources":"mine","models":[{"provider":"p","names":["m"],"source":"s",
+		"retired":"2026-12-01","successor":"n","prices":[{"input":1,"output":2,"above":[{"tokens":1},{"tokens":2},{"tokens":3},{"tokens":4}]},
+		{"from":"2026-01-01","input":2,"output":2}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if day, successor := known.Retired("p", "m"); day != "2026-12-01" || successor != "n" {
+		t.Errorf("retired on %q, successor %q", day, successor)
+	}
+	for at, want := range map[string]string{"1999-12-31": "1", "2026-01-01": "2"} {
+		if cost, _ := known.Cost("p", "m", core.Usage{Input: 1_000_000}, day(at)); cost.String() != want {
+			t.Errorf("at %s a million tokens cost %s, want %s", at, cost, want)
+		}
+	}
+}
+
 func TestMistakesInAFileAreNamed(t *testing.T) {
 	price := func(fields string) string {
 		return `{"models":[{"provider":"p","names":["m"],"prices":[{` + fields + `}]}]}`
@@ -132,13 +149,22 @@ func TestMistakesInAFileAreNamed(t *testing.T) {
 		{price(`"from":"2026-01-01","input":1`), `the price from "2026-01-01" wants input and output; what is free costs 0`},
 		{price(`"from":"2026-01-01","output":1`), "wants input and output"},
 		{price(`"from":"2026-01-01","input":1,"output":1,"inputs":2`), `unknown field "inputs" in models[0].prices[0], did you mean "input"?`},
-		{price(`"from":"2026-01-01","input":1,"output":2`), "m: the price from 2026-01-01 names no source"},
+		{price(`"from":"2026-01-01","input":1,"output":2`), `m: the price from "2026-01-01" names no source`},
 		{price(`"from":"2026-01-01","source":"s","input":-1,"output":1`), "is below zero"},
 		{price(`"from":"2026-01-01","source":"s","input":1,"output":-1`), "is below zero"},
 		{price(`"from":"2026-01-01","source":"s","input":1,"output":1,"cache_read":-1`), "is below zero"},
 		{price(`"from":"2026-01-01","source":"s","input":1,"output":1,"cache_write":-1`), "is below zero"},
+		{price(`"source":"s","input":1,"output":1,"cache_write_hour":-1`), "is below zero"},
+		{price(`"source":"s","input":1,"output":1,"above":[{"tokens":1,"output":-1}]`), `the price from "" above 1 tokens is below zero`},
+		{price(`"source":"s","input":1,"output":1,"above":[{"input":2}]`), `the price from "" is above 0 tokens, want more than 0`},
+		{price(`"source":"s","input":1,"output":1,"above":[{"tokens":5},{"tokens":5}]`), `the price from "" is above 5 tokens, want more than 5`},
+		{price(`"source":"s","input":1,"output":1,"above":[{"tokens":1},{"tokens":2},{"tokens":3},{"tokens":4},{"tokens":5}]`), `has 5 lengths in above, at most 4 are allowed`},
+		{price(`"source":"s","input":1,"output":1,"above":[{"tokens":1,"from":"2026-01-01"}]`), `unknown field "from" in models[0].prices[0].above[0]`},
+		{price(`"source":"s","input":1,"output":1},{"source":"s","input":1,"output":1`), `m: the price from "" follows the one from "", want ascending days`},
+		{`{"models":[{"provider":"p","names":["m"],"retired":"soon"}]}`, `m: retired is "soon", want a day such as 2026-01-31`},
+		{`{"models":[{"provider":"p","names":["m"],"reasoning_levels":["low","most"]}]}`, `m: reasoning_levels is "most", allowed are ["none" "minimal" "low" "medium" "high" "xhigh" "max"]`},
 		{price(`"from":"2026-01-01","source":"s","output":1,"input":"1"`), `models[0].prices[0].input: "\"1\"" is not an amount of dollars`},
-		{price(`"from":"2026-01-02","input":1,"output":1,"source":"s"},{"from":"2026-01-02","input":1,"output":1,"source":"s"`), "m: the price from 2026-01-02 follows the one from 2026-01-02"},
+		{price(`"from":"2026-01-02","input":1,"output":1,"source":"s"},{"from":"2026-01-02","input":1,"output":1,"source":"s"`), `m: the price from "2026-01-02" follows the one from "2026-01-02"`},
 	}
 	for _, test := range tests {
 		_, err := new(catalog.Catalog).With([]byte(test.file))

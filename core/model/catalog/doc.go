@@ -9,4 +9,10 @@
 // An unknown model has no price, which is not the same as a price of zero. Prices change
 // and differ by contract, and new models appear: a program can read its own file over the
 // built-in one, see [Catalog.With].
+//
+// The built-in file, catalog.json, is generated from data that others ship. Its first line
+// names the day of the data and the versions; each row names its sources. Command
+// scripts/verify/models has the rules, and a test compares the file with data of a third kind.
 package catalog
+
+//go:generate go run ../../../scripts/verify/models -compare testdata

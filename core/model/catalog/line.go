@@ -3,7 +3,6 @@ package catalog
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -54,6 +53,13 @@ func (s *scanner) model() (m entry) {
 			m.Reasoning = model.Reasoning(s.string())
 		case "prompt_cache":
 			m.PromptCache = s.string()
+		case "reasoning_levels":
+			m.Levels = nil
+			s.array(func() { m.Levels = append(m.Levels, s.string()) })
+		case "retired":
+			m.Retired = s.string()
+		case "successor":
+			m.Successor = s.string()
 		case "native_format":
 			m.NativeFormat = s.bool()
 		case "source":
@@ -69,28 +75,51 @@ func (s *scanner) model() (m entry) {
 }
 
 func (s *scanner) price() (p price) {
-	var has []string
 	s.object(func(member string) {
-		has = append(has, member)
-		switch member {
-		case "from":
+		switch {
+		case member == "from":
 			p.From = s.string()
-		case "input":
-			p.Input = s.dollars()
-		case "output":
-			p.Output = s.dollars()
-		case "cache_read":
-			p.CacheRead = new(s.dollars())
-		case "cache_write":
-			p.CacheWrite = new(s.dollars())
-		case "source":
+		case member == "source":
 			p.Source = s.string()
+		case member == "above":
+			p.Above = nil
+			s.array(func() { p.Above = append(p.Above, s.above()) })
 		default:
-			s.failed = true
+			s.rate(&p.rates, member)
 		}
 	})
-	s.failed = s.failed || !slices.Contains(has, "input") || !slices.Contains(has, "output")
+	s.failed = s.failed || p.Input == nil || p.Output == nil
 	return p
+}
+
+func (s *scanner) above() (a above) {
+	s.object(func(member string) {
+		if member == "tokens" {
+			a.Tokens = s.int()
+			return
+		}
+		s.rate(&a.rates, member)
+	})
+	return a
+}
+
+// rate reads a price into its place.
+func (s *scanner) rate(r *rates, member string) {
+	usd := new(s.dollars())
+	switch member {
+	case "input":
+		r.Input = usd
+	case "output":
+		r.Output = usd
+	case "cache_read":
+		r.CacheRead = usd
+	case "cache_write":
+		r.CacheWrite = usd
+	case "cache_write_hour":
+		r.CacheWriteHour = usd
+	default:
+		s.failed = true
+	}
 }
 
 // next drops white space, and returns what comes; 0 at the end.

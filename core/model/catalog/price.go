@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -8,43 +9,87 @@ import (
 	"github.com/reveille-run/reveille/core/strict"
 )
 
-// price is what tokens cost from a day on, in US dollars for a million. From, Input,
-// Output and Source must be there: what is free says 0.
+// price is what tokens cost from a day on, in US dollars for a million. Input and Output
+// must be there: what is free says 0.
 type price struct {
-	From   string   `json:"from"` // the first day in UTC, such as 2026-01-31
-	Input  core.USD `json:"input"`
-	Output core.USD `json:"output"` // reasoning counts as output
+	From string // the first day in UTC, such as 2026-01-31; empty: always
+	rates
+	Above  []above // from the shortest; of requests that are longer
+	Source string  // where it was read; empty: where its model was
+}
+
+// rates are the prices of a million tokens. Of a price that is not said another counts.
+type rates struct {
+	Input  *core.USD `json:"input,omitempty"`
+	Output *core.USD `json:"output,omitempty"` // reasoning counts as output
 	// CacheRead and CacheWrite are of prompt tokens that came from the provider's cache
 	// or went there; nil: as Input.
 	CacheRead  *core.USD `json:"cache_read,omitempty"`
 	CacheWrite *core.USD `json:"cache_write,omitempty"`
-	Source     string    `json:"source"` // where it was read
+	// CacheWriteHour is of tokens that the cache keeps for an hour; nil: as CacheWrite.
+	CacheWriteHour *core.USD `json:"cache_write_hour,omitempty"`
 }
 
-// check validates a price that follows one from another day.
-func (p price) check(last string) error {
-	switch _, err := time.Parse(time.DateOnly, p.From); {
-	case err != nil:
-		return core.Errorf(core.CodeInvalid, "a price is from %q, want a day such as 2026-01-31", p.From)
-	case p.From <= last:
-		return core.Errorf(core.CodeInvalid, "the price from %s follows the one from %s, want ascending days", p.From, last)
-	case p.Source == "":
-		return core.Errorf(core.CodeInvalid, "the price from %s names no source", p.From)
-	case p.Input < 0 || p.Output < 0 || p.CacheRead != nil && *p.CacheRead < 0 || p.CacheWrite != nil && *p.CacheWrite < 0:
-		return core.Errorf(core.CodeInvalid, "the price from %s is below zero", p.From)
+// above are the rates of all tokens of a request whose input has more than Tokens. Rates
+// that it does not say are those of shorter requests.
+type above struct {
+	Tokens int `json:"tokens"`
+	rates
+}
+
+// maxAbove is how many lengths a price may have.
+const maxAbove = 4
+
+// check validates a price of a model with a source.
+func (p price) check(source string) error {
+	_, err := time.Parse(time.DateOnly, p.From)
+	switch {
+	case p.From != "" && err != nil:
+		return core.Errorf(core.CodeInvalid, "a price is from %q, want a day such as 2026-01-31", core.Excerpt(p.From))
+	case p.Source == "" && source == "":
+		return core.Errorf(core.CodeInvalid, "the price from %q names no source", p.From)
+	case p.negative():
+		return core.Errorf(core.CodeInvalid, "the price from %q is below zero", p.From)
+	case len(p.Above) > maxAbove:
+		return core.Errorf(core.CodeInvalid, "the price from %q has %d lengths in above, at most %d are allowed", p.From, len(p.Above), maxAbove)
+	}
+	last := 0
+	for _, a := range p.Above {
+		switch {
+		case a.Tokens <= last:
+			return core.Errorf(core.CodeInvalid, "the price from %q is above %d tokens, want more than %d", p.From, a.Tokens, last)
+		case a.negative():
+			return core.Errorf(core.CodeInvalid, "the price from %q above %d tokens is below zero", p.From, a.Tokens)
+		}
+		last = a.Tokens
 	}
 	return nil
+}
+
+func (r rates) negative() bool {
+	for _, rate := range []*core.USD{r.Input, r.Output, r.CacheRead, r.CacheWrite, r.CacheWriteHour} {
+		if rate != nil && *rate < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// over returns the rates, and those of the second where nothing is said.
+func (r rates) over(below rates) rates {
+	return rates{
+		cmp.Or(r.Input, below.Input), cmp.Or(r.Output, below.Output), cmp.Or(r.CacheRead, below.CacheRead),
+		cmp.Or(r.CacheWrite, below.CacheWrite), cmp.Or(r.CacheWriteHour, below.CacheWriteHour),
+	}
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (p *price) UnmarshalJSON(b []byte) error {
 	var read struct {
-		From       string    `json:"from"`
-		Input      *core.USD `json:"input"`
-		Output     *core.USD `json:"output"`
-		CacheRead  *core.USD `json:"cache_read"`
-		CacheWrite *core.USD `json:"cache_write"`
-		Source     string    `json:"source"`
+		From string `json:"from"`
+		rates
+		Above  []above `json:"above"`
+		Source string  `json:"source"`
 	}
 	if err := strict.Decode(b, &read); err != nil {
 		return err
@@ -52,7 +97,7 @@ func (p *price) UnmarshalJSON(b []byte) error {
 	if read.Input == nil || read.Output == nil {
 		return core.Errorf(core.CodeInvalid, "the price from %q wants input and output; what is free costs 0", read.From)
 	}
-	*p = price{From: read.From, Input: *read.Input, Output: *read.Output, CacheRead: read.CacheRead, CacheWrite: read.CacheWrite, Source: read.Source}
+	*p = price{read.From, read.rates, read.Above, read.Source}
 	return nil
 }
 
@@ -60,19 +105,17 @@ const million = 1_000_000
 
 // cost returns the cost of tokens, rounded up to a billionth of a dollar. A result below
 // zero counts as none, and one beyond the largest amount as that amount.
-func (p price) cost(u core.Usage) core.USD {
+func (r rates) cost(u core.Usage) core.USD {
 	read := min(max(u.CacheRead, 0), max(u.Input, 0))
 	write := min(max(u.CacheWrite, 0), max(u.Input, 0)-read)
-	rate := func(special *core.USD) core.USD {
-		if special == nil {
-			return p.Input
-		}
-		return *special
-	}
 	var whole, rest uint64 // dollars' billionths, and millionths of those
 	over := false
-	add := func(tokens int, rate core.USD) {
-		n, r := uint64(max(tokens, 0)), uint64(rate)
+	add := func(tokens int, rates ...*core.USD) {
+		rate := cmp.Or(rates...)
+		if rate == nil {
+			return
+		}
+		n, r := uint64(max(tokens, 0)), uint64(*rate)
 		if r > 0 && n/million > math.MaxInt64/8/r {
 			over = true
 			return
@@ -81,10 +124,10 @@ func (p price) cost(u core.Usage) core.USD {
 		whole += r / million * (n % million)
 		rest += r % million * (n % million)
 	}
-	add(u.Input-read-write, p.Input)
-	add(read, rate(p.CacheRead))
-	add(write, rate(p.CacheWrite))
-	add(u.Output, p.Output)
+	add(u.Input-read-write, r.Input)
+	add(read, r.CacheRead, r.Input)
+	add(write, r.CacheWrite, r.Input)
+	add(u.Output, r.Output)
 	total := whole + (rest+million-1)/million
 	if over || total > math.MaxInt64 {
 		return math.MaxInt64
