@@ -124,6 +124,7 @@ check: ## Check formatting, vet, staticcheck, the rules of the layout and the do
 	$(GO) tool staticcheck -tags '$(TAGS)' ./...
 	$(GO) tool staticcheck $(UNTAGGED)
 	$(GO) test ./scripts/verify/house ./scripts/verify/docs/...
+	@$(GO) run ./scripts/verify/modelcatalog -age 30
 	@mkdir -p -m 700 .reveille && rm -rf .reveille/page
 	@$(BUNDLE) --outdir=$(CURDIR)/.reveille/page
 	@diff -r .reveille/page adapters/protocols/page/dist >/dev/null || { echo "adapters/protocols/page/dist is not what its sources make: run make page"; exit 1; }
@@ -226,6 +227,7 @@ cost: ## Measure and print the cost of a deployment; WRITE=1 updates infra/cost.
 ##@ Verify slowly
 
 nightly: ## Run the checks that take too long for every change; takes hours
+	$(GO) run ./scripts/verify/modelcatalog -age 30 -strict
 	$(GO) test $(RACE) -count=5 ./core/...
 	$(GO) test $(RACE) ./scripts/...
 	$(MAKE) sim

@@ -7,7 +7,7 @@
 //
 //	r, err := reveille.New(reveille.Parts{
 //		Specs:  []reveille.AgentSpec{{ID: "guide", Model: "m", SystemPrompt: "Be brief."}},
-//		Models: reveille.Models{"m": {Model: m, Name: "gpt-5-mini"}},
+//		Models: reveille.Models{"m": {Model: m, Name: "gpt-6-luna"}},
 //	}, nil)
 //	result, err := r.Run(ctx, reveille.Input{Text: "What is the capital of Norway?"})
 //

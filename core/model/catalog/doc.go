@@ -12,7 +12,7 @@
 //
 // The built-in file, catalog.json, is generated from data that others ship. Its first line
 // names the day of the data and the versions; each row names its sources. Command
-// scripts/verify/models has the rules, and a test compares the file with data of a third kind.
+// scripts/verify/modelcatalog has the rules, and a test compares the file with data of a third kind.
 package catalog
 
-//go:generate go run ../../../scripts/verify/models -compare testdata
+//go:generate go run ../../../scripts/verify/modelcatalog -compare testdata

@@ -10,7 +10,7 @@ import (
 )
 
 func TestBindTakesTheModelThatTheEnvironmentNames(t *testing.T) {
-	for model, want := range map[string]string{"": "*scripted.rules scripted scripted", "anthropic/claude-haiku-4-5": "*anthropic.provider claude-haiku-4-5 anthropic"} {
+	for model, want := range map[string]string{"": "*scripted.rules scripted scripted", "anthropic/claude-haiku-5-5": "*anthropic.provider claude-haiku-5-5 anthropic"} {
 		s, err := settings.Read([]string{"REVEILLE_MODEL=" + model, "REVEILLE_MODEL_BASE_URL=" + map[bool]string{true: "http://127.0.0.1:1"}[model != ""]})
 		if err != nil {
 			t.Fatal(err)

@@ -37,7 +37,7 @@ func TestTheFirstLineSaysWhatRunsAndWhere(t *testing.T) {
 		ModelSpecs: []agent.ModelSpec{{ID: "data", Provider: "vendor", UpstreamModel: "vendor-1"}},
 		Pools:      []agent.ModelPoolSpec{{ID: "pool"}},
 		Models: map[string]agent.ModelBinding{
-			"small": {Name: "scripted", Provider: "scripted"}, "large": {Name: "gpt-5-mini", Provider: "openai"}, "unused": {Name: "other"}, "own": {},
+			"small": {Name: "scripted", Provider: "scripted"}, "large": {Name: "gpt-6-luna", Provider: "openai"}, "unused": {Name: "other"}, "own": {},
 		},
 	}
 	const at = "level=INFO msg=listening url=http://127.0.0.1:3000 "
@@ -49,7 +49,7 @@ func TestTheFirstLineSaysWhatRunsAndWhere(t *testing.T) {
 		want     string
 	}{
 		{"agents and their models", settings.Settings{Data: ".reveille/reveille.db"}, parts, nil,
-			`page=http://127.0.0.1:3000/ agents="buyer on vendor/vendor-1, clerk on pool pool, demo on scripted (no key set), own on own, writer on openai/gpt-5-mini" data=.reveille/reveille.db`},
+			`page=http://127.0.0.1:3000/ agents="buyer on vendor/vendor-1, clerk on pool pool, demo on scripted (no key set), own on own, writer on openai/gpt-6-luna" data=.reveille/reveille.db`},
 		{"a scripted model that was chosen", settings.Settings{Data: "memory", Model: "scripted"}, agent.Parts{Specs: parts.Specs[1:2], Models: parts.Models}, nil,
 			`page=http://127.0.0.1:3000/ agents="demo on scripted" data=memory`},
 		{"a key that the agent does not use", settings.Settings{Data: "memory", Providers: []settings.Provider{{ID: "openai", Key: secret.New("k")}}}, agent.Parts{Specs: parts.Specs[1:2], Models: parts.Models}, nil,
@@ -75,7 +75,7 @@ func TestTheFirstLineSaysWhatRunsAndWhere(t *testing.T) {
 func TestTheHostLogsOneLineBeforeItServes(t *testing.T) {
 	tests := []struct{ name, variables, model string }{
 		{"without a key", "REVEILLE_MODEL=", "scripted (no key set)"},
-		{"with a key", "ANTHROPIC_API_KEY=sk-test", "anthropic/claude-haiku-4-5"},
+		{"with a key", "ANTHROPIC_API_KEY=sk-test", "anthropic/claude-haiku-5-5"},
 		{"with a model", "GROQ_API_KEY=k REVEILLE_MODEL=groq/openai/gpt-oss-20b", "groq/openai/gpt-oss-20b"},
 		{"with the scripted model", "REVEILLE_MODEL=scripted", "scripted"},
 	}

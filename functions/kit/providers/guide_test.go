@@ -69,7 +69,7 @@ func TestTheGuidesCommandsReachTheirModels(t *testing.T) {
 		"openai":    {"openai", "/chat/completions"},
 		"ollama":    {"openai", "/chat/completions"},
 		"anthropic": {"anthropic", "/v1/messages"},
-		"gemini":    {"gemini", "/models/gemini-2.5-flash:streamGenerateContent"},
+		"gemini":    {"gemini", "/models/gemini-3.8-flash:streamGenerateContent"},
 	}
 	var seen []string
 	for _, command := range regexp.MustCompile(`(?m)^(.*)make run MODEL=([a-z-]+)/(\S+)`).FindAllStringSubmatch(guide(t), -1) {
@@ -133,15 +133,19 @@ func TestTheGuidesTableHasEachProvider(t *testing.T) {
 }
 
 func TestTheGuidesCatalogIsOne(t *testing.T) {
-	_, text, _ := strings.Cut(guide(t), "```json reader=catalog\n")
+	page, err := os.ReadFile("../../guides/model-catalog.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "```json reader=catalog\n")
 	text, _, _ = strings.Cut(text, "```")
 	known, err := catalog.Default().With([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, _ := known.Find("openai", "gpt-5-mini")
-	cost, ok := known.Cost("openai", "gpt-5-mini", core.Usage{Input: 1_000_000}, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	if !ok || cost.String() != "0.2" || m.ContextWindow != 400000 {
+	m, _ := known.Find("openai", "gpt-6-luna")
+	cost, ok := known.Cost("openai", "gpt-6-luna", core.Usage{Input: 1_000_000}, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	if !ok || cost.String() != "0.2" || m.ContextWindow != 1050000 {
 		t.Errorf("%+v, %s, %v", m, cost, ok)
 	}
 }

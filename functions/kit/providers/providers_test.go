@@ -41,14 +41,14 @@ func TestWhichModelTheEnvironmentSays(t *testing.T) {
 		{"the scripted one beside keys", "REVEILLE_MODEL=scripted OPENAI_API_KEY=k GROQ_API_KEY=k", script, ""},
 		{"the scripted one by its full name", "REVEILLE_MODEL=scripted/scripted", script, ""},
 
-		{"a key", "OPENAI_API_KEY=k", "*openai.chatProvider gpt-5-mini openai", ""},
+		{"a key", "OPENAI_API_KEY=k", "*openai.chatProvider gpt-6-luna openai", ""},
 		{"a key and a bare name, as it was", "OPENAI_API_KEY=k REVEILLE_MODEL=gpt-5", "*openai.chatProvider gpt-5 openai", ""},
 		{"an address without a key, as local servers have it", "OPENAI_BASE_URL=http://127.0.0.1:11434/v1 REVEILLE_MODEL=qwen3", "*openai.chatProvider qwen3 openai-compatible", ""},
 		{"both", "OPENAI_API_KEY=k OPENAI_BASE_URL=https://models.example/v1 REVEILLE_MODEL=openai/m", "*openai.chatProvider m openai-compatible", ""},
-		{"another provider's key", "ANTHROPIC_API_KEY=k", "*anthropic.provider claude-haiku-4-5 anthropic", ""},
+		{"another provider's key", "ANTHROPIC_API_KEY=k", "*anthropic.provider claude-haiku-5-5 anthropic", ""},
 		{"another provider's key and a bare name with a slash", "GROQ_API_KEY=k REVEILLE_MODEL=qwen/qwen3-32b", "*openai.chatProvider qwen/qwen3-32b groq", ""},
-		{"Gemini's key", "GEMINI_API_KEY=k", "*gemini.provider gemini-2.5-flash gemini", ""},
-		{"a name beside two keys", "OPENAI_API_KEY=k GEMINI_API_KEY=k REVEILLE_MODEL=gemini/gemini-2.5-pro", "*gemini.provider gemini-2.5-pro gemini", ""},
+		{"Gemini's key", "GEMINI_API_KEY=k", "*gemini.provider gemini-3.8-flash gemini", ""},
+		{"a name beside two keys", "OPENAI_API_KEY=k GEMINI_API_KEY=k REVEILLE_MODEL=gemini/gemini-3.1-pro-preview", "*gemini.provider gemini-3.1-pro-preview gemini", ""},
 		{"OpenAI's other API", "OPENAI_API_KEY=k REVEILLE_MODEL=openai-responses/gpt-5", "*openai.responsesProvider gpt-5 openai-responses", ""},
 		{"a vendor's name at OpenRouter", "OPENROUTER_API_KEY=k REVEILLE_MODEL=openrouter/anthropic/claude-sonnet-4.5", "*openai.chatProvider anthropic/claude-sonnet-4.5 openrouter", ""},
 		{"a server on this machine", "REVEILLE_MODEL=ollama/qwen3:8b", "*openai.chatProvider qwen3:8b ollama", ""},
@@ -60,12 +60,12 @@ func TestWhichModelTheEnvironmentSays(t *testing.T) {
 		{"an address of the bound one", "REVEILLE_MODEL=openai/m REVEILLE_MODEL_BASE_URL=https://models.example/v1", "*openai.chatProvider m openai-compatible", ""},
 		{"the same address twice", "REVEILLE_MODEL=groq/m REVEILLE_MODEL_BASE_URL=https://g/v1 GROQ_BASE_URL=https://g/v1", "*openai.chatProvider m groq", ""},
 
-		{"two keys", "OPENAI_API_KEY=k ANTHROPIC_API_KEY=k", "", variable + "REVEILLE_MODEL is not set, and several providers are configured (set: OPENAI_API_KEY, ANTHROPIC_API_KEY): set it to PROVIDER/NAME such as openai/gpt-5-mini"},
-		{"a key and an address", "OPENAI_API_KEY=k GROQ_BASE_URL=https://g/v1", "", variable + "REVEILLE_MODEL is not set, and several providers are configured (set: OPENAI_API_KEY, GROQ_BASE_URL): set it to PROVIDER/NAME such as openai/gpt-5-mini"},
+		{"two keys", "OPENAI_API_KEY=k ANTHROPIC_API_KEY=k", "", variable + "REVEILLE_MODEL is not set, and several providers are configured (set: OPENAI_API_KEY, ANTHROPIC_API_KEY): set it to PROVIDER/NAME such as openai/gpt-6-luna"},
+		{"a key and an address", "OPENAI_API_KEY=k GROQ_BASE_URL=https://g/v1", "", variable + "REVEILLE_MODEL is not set, and several providers are configured (set: OPENAI_API_KEY, GROQ_BASE_URL): set it to PROVIDER/NAME such as openai/gpt-6-luna"},
 		{"two keys and a bare name", "OPENAI_API_KEY=k GROQ_API_KEY=k REVEILLE_MODEL=m", "", variable + `REVEILLE_MODEL is "m", want PROVIDER/NAME (set: OPENAI_API_KEY, GROQ_API_KEY); providers are ` + all},
 		{"a bare name without a key", "REVEILLE_MODEL=gpt-5", "", variable + `REVEILLE_MODEL is "gpt-5", want PROVIDER/NAME; no provider's key is set; providers are ` + all},
 		{"an unknown provider", "REVEILLE_MODEL=nobody/m", "", variable + `REVEILLE_MODEL is "nobody/m", want PROVIDER/NAME; no provider's key is set; providers are ` + all},
-		{"a provider without a model", "REVEILLE_MODEL=gemini GEMINI_API_KEY=k", "", variable + `REVEILLE_MODEL is "gemini", which names no model, want gemini/NAME such as gemini/gemini-2.5-flash`},
+		{"a provider without a model", "REVEILLE_MODEL=gemini GEMINI_API_KEY=k", "", variable + `REVEILLE_MODEL is "gemini", which names no model, want gemini/NAME such as gemini/gemini-3.8-flash`},
 		{"a provider and nothing", "REVEILLE_MODEL=ollama/", "", variable + `REVEILLE_MODEL is "ollama/", which names no model, want ollama/NAME`},
 		{"a server on this machine without a model", "OLLAMA_BASE_URL=http://127.0.0.1:1/v1", "", variable + "REVEILLE_MODEL is not set, and the provider has no default model (set: OLLAMA_BASE_URL): set it to ollama/NAME"},
 		{"no key", "REVEILLE_MODEL=groq/openai/gpt-oss-20b", "", variable + "GROQ_API_KEY is not set: REVEILLE_MODEL names a model of groq, which needs this key"},
@@ -78,7 +78,7 @@ func TestWhichModelTheEnvironmentSays(t *testing.T) {
 		{"a key and a secret", "REVEILLE_MODEL=openai/m REVEILLE_MODEL_KEY_SECRET=prod/key OPENAI_API_KEY=k", "", "environment variables REVEILLE_MODEL_KEY_SECRET and OPENAI_API_KEY are two keys of openai, set only one of them"},
 		{"two addresses", "REVEILLE_MODEL=openai/m REVEILLE_MODEL_BASE_URL=https://m/v1 OPENAI_BASE_URL=https://n/v1", "", "environment variables REVEILLE_MODEL_BASE_URL and OPENAI_BASE_URL are different addresses of openai, set only one of them"},
 		{"an address of what has none", "REVEILLE_MODEL=scripted REVEILLE_MODEL_BASE_URL=https://m/v1", "", "environment variables REVEILLE_MODEL_KEY_SECRET and REVEILLE_MODEL_BASE_URL do not apply to scripted, which has no key and no address: unset them"},
-		{"a key that no header carries", "GEMINI_API_KEY=k\x01", "", "model gemini/gemini-2.5-flash: gemini: API key has a space, a line end or another character that a header cannot carry"},
+		{"a key that no header carries", "GEMINI_API_KEY=k\x01", "", "model gemini/gemini-3.8-flash: gemini: API key has a space, a line end or another character that a header cannot carry"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

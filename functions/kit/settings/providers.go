@@ -27,16 +27,16 @@ func (p Provider) Said() bool { return !p.Key.IsZero() || p.BaseURL != "" }
 // Providers returns all providers, without keys and addresses.
 func Providers() []Provider {
 	return []Provider{
-		{ID: "openai", Model: "gpt-5-mini", KeyVariable: "OPENAI_API_KEY", URLVariable: "OPENAI_BASE_URL"},
+		{ID: "openai", Model: "gpt-6-luna", KeyVariable: "OPENAI_API_KEY", URLVariable: "OPENAI_BASE_URL"},
 		{ID: "openai-responses", KeyVariable: "OPENAI_API_KEY", URLVariable: "OPENAI_BASE_URL"}, // the other API of openai
-		{ID: "anthropic", Model: "claude-haiku-4-5", KeyVariable: "ANTHROPIC_API_KEY", URLVariable: "ANTHROPIC_BASE_URL"},
-		{ID: "gemini", Model: "gemini-2.5-flash", KeyVariable: "GEMINI_API_KEY", URLVariable: "GEMINI_BASE_URL"},
+		{ID: "anthropic", Model: "claude-haiku-5-5", KeyVariable: "ANTHROPIC_API_KEY", URLVariable: "ANTHROPIC_BASE_URL"},
+		{ID: "gemini", Model: "gemini-3.8-flash", KeyVariable: "GEMINI_API_KEY", URLVariable: "GEMINI_BASE_URL"},
 		{ID: "bedrock", Own: true}, // it uses AWS credentials
 		{ID: "groq", Model: "openai/gpt-oss-20b", KeyVariable: "GROQ_API_KEY", URLVariable: "GROQ_BASE_URL"},
-		{ID: "openrouter", Model: "openai/gpt-5-mini", KeyVariable: "OPENROUTER_API_KEY", URLVariable: "OPENROUTER_BASE_URL"},
-		{ID: "deepseek", Model: "deepseek-chat", KeyVariable: "DEEPSEEK_API_KEY", URLVariable: "DEEPSEEK_BASE_URL"},
-		{ID: "zai", Model: "glm-4.6", KeyVariable: "ZAI_API_KEY", URLVariable: "ZAI_BASE_URL"},
-		{ID: "xai", Model: "grok-4-fast", KeyVariable: "XAI_API_KEY", URLVariable: "XAI_BASE_URL"},
+		{ID: "openrouter", Model: "openai/gpt-6-luna", KeyVariable: "OPENROUTER_API_KEY", URLVariable: "OPENROUTER_BASE_URL"},
+		{ID: "deepseek", Model: "deepseek-v4-flash", KeyVariable: "DEEPSEEK_API_KEY", URLVariable: "DEEPSEEK_BASE_URL"},
+		{ID: "zai", Model: "glm-5.3-flash", KeyVariable: "ZAI_API_KEY", URLVariable: "ZAI_BASE_URL"},
+		{ID: "xai", Model: "grok-4.3", KeyVariable: "XAI_API_KEY", URLVariable: "XAI_BASE_URL"},
 		{ID: "mistral", Model: "mistral-small-latest", KeyVariable: "MISTRAL_API_KEY", URLVariable: "MISTRAL_BASE_URL"},
 		{ID: "llamacpp", KeyVariable: "LLAMACPP_API_KEY", URLVariable: "LLAMACPP_BASE_URL", Own: true},
 		{ID: "ollama", KeyVariable: "OLLAMA_API_KEY", URLVariable: "OLLAMA_BASE_URL", Own: true},

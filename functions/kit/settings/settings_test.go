@@ -309,8 +309,8 @@ func TestProvidersHaveWhatTheEnvironmentSaysOfThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	for id, want := range map[string]string{
-		"openai": "true o  gpt-5-mini", "openai-responses": "true o  ", "groq": "true  https://g/v1 openai/gpt-oss-20b",
-		"anthropic": "false   claude-haiku-4-5", "bedrock": "false   ", "scripted": "false   scripted",
+		"openai": "true o  gpt-6-luna", "openai-responses": "true o  ", "groq": "true  https://g/v1 openai/gpt-oss-20b",
+		"anthropic": "false   claude-haiku-5-5", "bedrock": "false   ", "scripted": "false   scripted",
 	} {
 		p, ok := s.Provider(id)
 		if got := fmt.Sprint(p.Said(), " ", p.Key.Reveal(), " ", p.BaseURL, " ", p.Model); !ok || got != want {

@@ -57,8 +57,8 @@ func TestMakeRunAnnouncesTheBuild(t *testing.T) {
 	tests := []struct{ name, model, want string }{
 		{"without a model", "", "go: build -v -buildvcs=false -ldflags -s -w -o .reveille/dev ./scripts/user/dev\n" +
 			"host: model , triggers functions/app/triggers.json\n"},
-		{"with a model", "MODEL=openai/gpt-5-mini", "go: build -v -buildvcs=false -ldflags -s -w -o .reveille/dev ./scripts/user/dev\n" +
-			"host: model openai/gpt-5-mini, triggers functions/app/triggers.json\n"},
+		{"with a model", "MODEL=openai/gpt-6-luna", "go: build -v -buildvcs=false -ldflags -s -w -o .reveille/dev ./scripts/user/dev\n" +
+			"host: model openai/gpt-6-luna, triggers functions/app/triggers.json\n"},
 		{"with a model of Bedrock", "MODEL=bedrock/us.amazon.nova-lite-v1:0",
 			"go: build -v -buildvcs=false -tags bedrock,profile -ldflags -s -w -o .reveille/dev ./scripts/user/dev\n" +
 				"host: model bedrock/us.amazon.nova-lite-v1:0, triggers functions/app/triggers.json\n"},

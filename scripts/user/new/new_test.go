@@ -116,11 +116,11 @@ func TestProjectsTakeAModelAndAnAddress(t *testing.T) {
 	}
 	tests := []struct{ name, starter, arguments, want string }{
 		{"first the build is announced", "agent", "run", "echo 'Compiling the local host. The first time, this takes about a minute.'\n"},
-		{"a model", "agent", "run MODEL=openai/gpt-5-mini", "\nREVEILLE_MODEL=\"openai/gpt-5-mini\" exec .reveille/dev\n"},
+		{"a model", "agent", "run MODEL=openai/gpt-6-luna", "\nREVEILLE_MODEL=\"openai/gpt-6-luna\" exec .reveille/dev\n"},
 		{"a model of Bedrock", "agent", "run MODEL=bedrock/us.amazon.nova-lite-v1:0", " build -tags bedrock,profile -o .reveille/dev ./dev\n"},
 		{"no model", "agent", "run", " build  -o .reveille/dev ./dev\nexec .reveille/dev\n"},
-		{"a model while files are saved", "agent", "dev MODEL=openai/gpt-5-mini", "\nREVEILLE_MODEL=\"openai/gpt-5-mini\" exec .reveille/reload ./dev\n"},
-		{"a model of files", "yaml", "run MODEL=openai/gpt-5-mini", "\nREVEILLE_MODEL=\"openai/gpt-5-mini\" exec .reveille/dev\n"},
+		{"a model while files are saved", "agent", "dev MODEL=openai/gpt-6-luna", "\nREVEILLE_MODEL=\"openai/gpt-6-luna\" exec .reveille/reload ./dev\n"},
+		{"a model of files", "yaml", "run MODEL=openai/gpt-6-luna", "\nREVEILLE_MODEL=\"openai/gpt-6-luna\" exec .reveille/dev\n"},
 		{"a model of Bedrock of files", "yaml", "run MODEL=bedrock/us.amazon.nova-lite-v1:0", " build -tags bedrock,profile -o .reveille/dev .\n"},
 		{"the page's host", "chat", "page", ` npm run dev -- '--define:REVEILLE_ADDR="127.0.0.1:3000"'`},
 		{"the page's host elsewhere", "chat", "page REVEILLE_ADDR=127.0.0.1:4000", ` npm run dev -- '--define:REVEILLE_ADDR="127.0.0.1:4000"'`},

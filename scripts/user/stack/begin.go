@@ -39,7 +39,7 @@ func questions(name, region string) []question {
 		{name: "UserPool", text: "ARN of the Cognito user pool whose tokens the REST API accepts", asked: answered("Auth", "gateway"), want: something},
 		{name: "TenantClaim", text: "Claim that names the tenant. Empty: all callers have one tenant", asked: answered("Auth", "jwt", "gateway", "lambda")},
 		{name: "Tenant", text: "Tenant of all callers", answer: "default", asked: func(answers map[string]string) bool { return answers["Auth"] != "iam" && answers["TenantClaim"] == "" }, want: something},
-		{name: "Model", text: "Model as PROVIDER/NAME, such as anthropic/claude-haiku-4-5. Empty: the scripted model"},
+		{name: "Model", text: "Model as PROVIDER/NAME, such as anthropic/claude-haiku-5-5. Empty: the scripted model"},
 		{name: "ModelKeySecret", text: "Name of the Secrets Manager secret with the key of the provider. Empty: none", asked: needsKey},
 		{name: "AlarmTopic", text: "ARN of an SNS topic for alarms. Empty: none", want: regexp.MustCompile(`^(arn:[a-z-]+:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_.-]+)?$`)},
 	}

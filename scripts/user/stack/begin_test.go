@@ -26,7 +26,7 @@ func beginHere(t *testing.T) {
 // nothing.
 func TestAFirstDeploymentAsksSixValues(t *testing.T) {
 	beginHere(t)
-	s, said := of(t, "mine\neu-north-1\niam\nanthropic/claude-haiku-4-5\nprod/anthropic\narn:aws:sns:eu-north-1:123456789012:alarms\ny\n")
+	s, said := of(t, "mine\neu-north-1\niam\nanthropic/claude-haiku-5-5\nprod/anthropic\narn:aws:sns:eu-north-1:123456789012:alarms\ny\n")
 	if err := s.run([]string{"deploy"}); err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
@@ -35,7 +35,7 @@ func TestAFirstDeploymentAsksSixValues(t *testing.T) {
 	}
 	made, _ := calls(t)
 	d := readDeploying(t, made[len(made)-1])
-	if d.Env != "default" || d.Stack != "mine" || d.Region != "eu-north-1" || d.Parameters["Auth"] != "iam" || d.Parameters["Model"] != "anthropic/claude-haiku-4-5" ||
+	if d.Env != "default" || d.Stack != "mine" || d.Region != "eu-north-1" || d.Parameters["Auth"] != "iam" || d.Parameters["Model"] != "anthropic/claude-haiku-5-5" ||
 		d.Parameters["ModelKeySecret"] != "prod/anthropic" || d.Parameters["AlarmTopic"] != "arn:aws:sns:eu-north-1:123456789012:alarms" || d.Parameters["Memory"] != "256" {
 		t.Errorf("deployed %+v", d)
 	}
@@ -51,8 +51,8 @@ fail_on_empty_changeset = false # a deployment without a change succeeds
 parameter_overrides = [
     # Accepted callers: iam (signed requests), jwt or gateway (bearer tokens), lambda (your authorizer), none (all callers)
     'Auth="iam"',
-    # Model as PROVIDER/NAME, such as anthropic/claude-haiku-4-5. Empty: the scripted model
-    'Model="anthropic/claude-haiku-4-5"',
+    # Model as PROVIDER/NAME, such as anthropic/claude-haiku-5-5. Empty: the scripted model
+    'Model="anthropic/claude-haiku-5-5"',
     # Name of the Secrets Manager secret with the key of the provider. Empty: none
     'ModelKeySecret="prod/anthropic"',
     # ARN of an SNS topic for alarms. Empty: none
@@ -117,7 +117,7 @@ func TestEachAuthAsksWhatItNeeds(t *testing.T) {
 		{"none", "", "scripted", "stack_name region Auth Tenant Model AlarmTopic"},
 		{"jwt", "", "", "stack_name region Auth Issuer Clients TenantClaim Tenant Model AlarmTopic"},
 		{"jwt", "org", "bedrock/x", "stack_name region Auth Issuer Clients TenantClaim Model AlarmTopic"},
-		{"gateway", "org", "openai/gpt-5-mini", "stack_name region Auth Issuer Clients UserPool TenantClaim Model ModelKeySecret AlarmTopic"},
+		{"gateway", "org", "openai/gpt-6-luna", "stack_name region Auth Issuer Clients UserPool TenantClaim Model ModelKeySecret AlarmTopic"},
 		{"lambda", "org", "", "stack_name region Auth TenantClaim Model AlarmTopic"},
 	}
 	for _, test := range tests {

@@ -96,7 +96,7 @@ func TestParts(t *testing.T) {
 		{"parameters", " Allowed: `iam`, `jwt`, `gateway`, `lambda`, `none`. |"},
 		{"parameters", " Allowed: 1 to 100. |"},
 		{"parameters", "| `TenantClaim` | empty | `jwt`, `gateway`, `lambda`: The claim that "},
-		{"providers", "| `anthropic` | `ANTHROPIC_API_KEY` | `ANTHROPIC_BASE_URL` | `claude-haiku-4-5` | 200000 |\n"},
+		{"providers", "| `anthropic` | `ANTHROPIC_API_KEY` | `ANTHROPIC_BASE_URL` | `claude-haiku-5-5` | 1000000 |\n"},
 		{"providers", "| `ollama` | `OLLAMA_API_KEY`, optional | `OLLAMA_BASE_URL` | - | - |\n"},
 		{"results", "| `not_executed` | "},
 		{"samples", "| `sweep-dlq.json` | `sweep` | A wake-up from the dead-letter queue. |\n"},

@@ -25,5 +25,5 @@ func old(catalog []byte, limit int, now time.Time) (string, error) {
 	if err != nil || days <= limit {
 		return "", err
 	}
-	return fmt.Sprintf("core/model/catalog/catalog.json is %d days old, more than %d: set new versions in scripts/verify/models/sources.go and run go generate ./core/model/catalog", days, limit), nil
+	return fmt.Sprintf("core/model/catalog/catalog.json is %d days old, more than %d: set new versions in scripts/verify/modelcatalog/sources.go and run go generate ./core/model/catalog", days, limit), nil
 }

@@ -15,7 +15,7 @@ func third(root, path string) error {
 	if err != nil {
 		return fmt.Errorf("python.sh models: %w", err)
 	}
-	script := filepath.Join(root, "scripts/verify/models/third.py")
+	script := filepath.Join(root, "scripts/verify/modelcatalog/third.py")
 	compare := exec.Command(strings.TrimSpace(string(python)), script, filepath.Join(root, "core/model/catalog/catalog.json"), day)
 	var text bytes.Buffer
 	compare.Stdout, compare.Stderr = &text, os.Stderr

@@ -1,8 +1,8 @@
-// Command models writes core/model/catalog/catalog.json from the data that two packages
+// Command modelcatalog writes core/model/catalog/catalog.json from the data that two packages
 // ship: the Go module charm.land/catwalk and the Python package litellm.
 //
 //	go generate ./core/model/catalog                 # both, at the versions of sources.go
-//	go run ./scripts/verify/models -compare DIR      # also writes the data that the tests compare with
+//	go run ./scripts/verify/modelcatalog -compare DIR      # also writes the data that the tests compare with
 //
 // To update the catalog, set versions and day in sources.go and
 // scripts/verify/requirements-models.txt, run both commands, and read the differences. If a

@@ -21,7 +21,7 @@ func main() {
 		err = generate(*compare)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "models:", err)
+		fmt.Fprintln(os.Stderr, "modelcatalog:", err)
 		os.Exit(1)
 	}
 }
@@ -88,5 +88,5 @@ func repository() (string, error) {
 			return folder, nil
 		}
 	}
-	return "", fmt.Errorf("no go.mod above the working directory")
+	return "", fmt.Errorf("the working directory is in no module: go.mod is missing")
 }
