@@ -140,6 +140,8 @@ type Event struct {
 	// means that a newer summary exists, and newer that only a newer program can read it.
 	Reason string `json:"reason,omitempty"` // inference_retry, inference_failed, model_switch, prefix_changed, context_skipped
 
+	Limit int `json:"limit,omitempty"` // inference_retry: the tokens that a request to the model may have, if it refused a longer one
+
 	UpTo         uint64 `json:"up_to,omitempty"`         // context_compacted, context_skipped: the sequence of the last message that the summary covers
 	TokensBefore int    `json:"tokens_before,omitempty"` // context_compacted: an estimate of the tokens that the summary replaces, including an earlier summary
 	TokensAfter  int    `json:"tokens_after,omitempty"`  // context_compacted: an estimate of the tokens of the summary

@@ -143,8 +143,14 @@ type Window struct {
 
 	Estimate int `json:"estimate,omitempty"` // of the request, in tokens, as it is reckoned from its bytes
 	Tokens   int `json:"tokens,omitempty"`   // of the request, as the provider counts them; 0: it did not say
-	// Refused reports that the provider had refused a longer request before.
+	// Refused reports that the provider had refused a longer request before. Limit is the
+	// largest request that its refusal names, in tokens, or that the runtime then assumed; 0:
+	// neither.
 	Refused bool `json:"refused,omitempty"`
+	Limit   int  `json:"limit,omitempty"`
+	// Known is what the process had learnt of the model's window from earlier refusals, in
+	// tokens; 0: nothing that is smaller than the window of the agent.
+	Known int `json:"known,omitempty"`
 
 	// Prefix are hashes of the parts of the request before the conversation: the offered
 	// tools, the system prompt with the additions of plugins, and the context messages

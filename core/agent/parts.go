@@ -33,9 +33,13 @@ type Parts struct {
 	Plugins  []plugin.Plugin                                    // each is named by one agent at least, where there are agents
 	Stops    []StopPolicy                                       // of every agent, after those of its spec
 	// Catalog has the known facts of models. A model without a window in its spec, its
-	// binding and the catalog has 8,192 tokens, and that is a warning. nil: nothing is
+	// binding and the catalog has UnknownWindow, and that is a warning. nil: nothing is
 	// known, and no warning is given.
 	Catalog *catalog.Catalog
+	// UnknownWindow is the context window, in tokens, of a model without one:
+	// 1,024 to 10,000,000; 0: 128,000. If the model refuses a request as too long, the
+	// process uses the window that the refusal names, or 8,192 tokens, for an hour.
+	UnknownWindow int
 	// Default is the id of the agent of requests that name none. Empty: it is the only
 	// spec; if there are several, such requests are refused.
 	Default string

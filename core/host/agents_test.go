@@ -46,7 +46,7 @@ func TestAgentsAreDescribedToTheirClients(t *testing.T) {
 	quiet, err := p.Agent("quiet")
 	want := host.AgentInfo{
 		ID: "quiet", Description: "Says little.", Model: "m", Default: true, Plugins: []string{"count"}, MaxRounds: 3, Mode: agent.ParallelStreaming,
-		ContextWindow: 32_000, Answers: []host.Answer{{Model: "m", Name: "scripted"}},
+		ContextWindow: 111_616, Answers: []host.Answer{{Model: "m", Name: "scripted"}},
 	}
 	if diff := cmp.Diff(want, quiet); diff != "" || err != nil {
 		t.Errorf("quiet: %v (-want +got):\n%s", err, diff)

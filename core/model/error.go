@@ -28,6 +28,7 @@ type Error struct {
 	Public     string        // what clients may read instead of a general sentence; empty: that
 	Status     int           // HTTP status, 0 if no response came
 	RetryAfter time.Duration // as the provider asked; 0: it did not
+	Limit      int           // of KindOverflow: how many tokens a request may have, as the provider said; 0: it did not
 }
 
 // Error implements error.

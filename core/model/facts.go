@@ -10,9 +10,11 @@ import (
 // Facts are the known facts of a model without a request to its provider: see package
 // catalog. Zero fields are unknown.
 type Facts struct {
-	ContextWindow   int `json:"context_window,omitempty"`    // tokens of request and turn together
-	MaxInputTokens  int `json:"max_input_tokens,omitempty"`  // of a request, where the provider bounds them apart
-	MaxOutputTokens int `json:"max_output_tokens,omitempty"` // of one turn, reasoning included
+	ContextWindow int `json:"context_window,omitempty"` // tokens of request and turn together
+	// Assumed means that ContextWindow is an assumption, since nothing is known of the model.
+	Assumed         bool `json:"assumed,omitempty"`
+	MaxInputTokens  int  `json:"max_input_tokens,omitempty"`  // of a request, where the provider bounds them apart
+	MaxOutputTokens int  `json:"max_output_tokens,omitempty"` // of one turn, reasoning included
 	// TokensPerByte is how many tokens a byte of text is, about: 0.05 to 2. 0: see Ratio.
 	TokensPerByte float64   `json:"tokens_per_byte,omitempty"`
 	Inputs        []string  `json:"inputs,omitempty"`           // its inputs other than text: image, document, audio

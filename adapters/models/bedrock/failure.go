@@ -71,7 +71,11 @@ func (m *provider) refusal(said smithy.APIError, status int, request string, wai
 	if request != "" {
 		text += " (request " + m.bounded(request) + ")"
 	}
-	return &model.Error{Kind: kindOf(said.ErrorCode(), status, said.ErrorMessage()), Message: text, Status: status, RetryAfter: wait}
+	e := &model.Error{Kind: kindOf(said.ErrorCode(), status, said.ErrorMessage()), Message: text, Status: status, RetryAfter: wait}
+	if e.Kind == model.KindOverflow {
+		e.Limit = wire.LimitIn(said.ErrorMessage())
+	}
+	return e
 }
 
 // cut is the error of a stream that ended or failed before its turn did. The SDK has

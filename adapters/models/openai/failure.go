@@ -38,6 +38,9 @@ func parseFailure(status int, body []byte) (f wire.Failure, found bool) {
 		f.Status = said.status()
 	}
 	f.Kind = said.kind(f.Status)
+	if n, ok := said.Window.(float64); ok {
+		f.Limit = int(n)
+	}
 	return f, said.Message != "" || said.Type != "" || said.Code != nil
 }
 
@@ -47,6 +50,7 @@ type failure struct {
 	Type       looseText `json:"type"`
 	Code       any       `json:"code"` // text, or an HTTP status
 	StatusCode any       `json:"status_code"`
+	Window     any       `json:"n_ctx"` // llama.cpp, which refuses a longer request
 }
 
 // status is the HTTP status that the error names, 0 if none.
@@ -88,6 +92,7 @@ var kinds = map[string]model.ErrorKind{
 	"billing_hard_limit_reached": model.KindQuota,
 	"billing_not_active":         model.KindQuota,
 	"context_length_exceeded":    model.KindOverflow,
+	"exceed_context_size_error":  model.KindOverflow,
 	"content_filter":             model.KindFiltered,
 	"content_policy_violation":   model.KindFiltered,
 	"model_not_found":            model.KindNotFound,

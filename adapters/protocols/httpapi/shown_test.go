@@ -20,6 +20,7 @@ func TestAStepSaysWhatItsModelWasShown(t *testing.T) {
 		{"all of the thread", &core.Window{Estimate: 7}, `{"step":3,"open":true,"shown":{"estimate":7}}`},
 		{"a summary and a cut", &core.Window{First: 31, Opening: 29, Short: 34, Summary: 28, Compact: 40, Skipped: 9, Estimate: 5100, Tokens: 4900},
 			`{"step":3,"open":true,"shown":{"first":31,"opening":29,"shortened":34,"summary":28,"estimate":5100,"tokens":4900}}`},
+		{"after a refusal", &core.Window{First: 31, Estimate: 5100, Refused: true, Limit: 8192, Known: 9000}, `{"step":3,"open":true,"shown":{"first":31,"estimate":5100,"refused":true,"limit":8192}}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -69,6 +69,8 @@ type stepWindow struct {
 	Summary   uint64 `json:"summary,omitempty"`   // a summary replaced the messages up to this one
 	Estimate  int    `json:"estimate,omitempty"`  // estimated tokens of the request
 	Tokens    int    `json:"tokens,omitempty"`    // tokens of the request, as the provider counts them
+	Refused   bool   `json:"refused,omitempty"`   // true if the model refused a longer request before
+	Limit     int    `json:"limit,omitempty"`     // the tokens that a request may have, as far as that refusal tells
 }
 
 // stepCall is a tool call of a step.
@@ -167,7 +169,7 @@ func stepOf(s host.Step) runStep {
 		step.Failed = &stepFailure{Reason: f.Kind, Detail: f.Text, Calls: f.Calls}
 	}
 	if w := s.Window; w != nil {
-		step.Shown = &stepWindow{First: w.First, Opening: w.Opening, Shortened: w.Short, Summary: w.Summary, Estimate: w.Estimate, Tokens: w.Tokens}
+		step.Shown = &stepWindow{First: w.First, Opening: w.Opening, Shortened: w.Short, Summary: w.Summary, Estimate: w.Estimate, Tokens: w.Tokens, Refused: w.Refused, Limit: w.Limit}
 	}
 	if t := s.Totals; t != nil {
 		step.Totals = &stepTotals{Steps: t.Steps, Usage: t.Usage}

@@ -9,9 +9,16 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// assumedWindow is the context window, in tokens, of a model of which nothing is known:
-// few models have a smaller one.
-const assumedWindow = 8_192
+// assumedWindow is the context window, in tokens, of a model of which nothing is known,
+// unless agent.Parts say otherwise: few models of today have a smaller one, and the refusal
+// of a longer request tells.
+const assumedWindow = 128_000
+
+// The bounds of agent.Parts.UnknownWindow.
+const (
+	leastUnknown = 1_024
+	mostUnknown  = 10_000_000
+)
 
 // learn adds the catalog's facts about a model to the declared ones. seller is the provider
 // that sells it, if the catalog has nothing of its provider's id.
@@ -33,7 +40,7 @@ func (s *source) learn(b *BoundModel, seller string) {
 	}
 	b.Facts, b.learnt = laid(b.Facts, known), true
 	if b.ContextWindow == 0 {
-		b.ContextWindow, b.unheard = assumedWindow, true
+		b.ContextWindow, b.Assumed, b.unheard = cmp.Or(s.unknown, assumedWindow), true, true
 	}
 	if b.MaxOutputTokens > b.ContextWindow {
 		b.MaxOutputTokens = b.ContextWindow
@@ -45,7 +52,7 @@ func (s *source) learn(b *BoundModel, seller string) {
 
 // laid returns the declared facts, and the known ones where nothing is declared.
 func laid(said, known model.Facts) model.Facts {
-	known.ContextWindow = cmp.Or(said.ContextWindow, known.ContextWindow)
+	known.ContextWindow, known.Assumed = cmp.Or(said.ContextWindow, known.ContextWindow), false
 	known.MaxInputTokens = cmp.Or(said.MaxInputTokens, known.MaxInputTokens)
 	known.MaxOutputTokens = cmp.Or(said.MaxOutputTokens, known.MaxOutputTokens)
 	known.TokensPerByte = cmp.Or(said.TokensPerByte, known.TokensPerByte)
@@ -111,7 +118,7 @@ func (r *Resolved) warnUnheard(stored bool) error {
 		if !b.unheard {
 			continue
 		}
-		w := Warning{Agent: r.Spec.ID, Field: "model", Message: fmt.Sprintf("%q is %s, of which the model catalog has no context window: it is taken to be %d tokens", b.ID, core.Excerpt(b.Origin(b.Name)), assumedWindow)}
+		w := Warning{Agent: r.Spec.ID, Field: "model", Message: fmt.Sprintf("%q is %s, of which the model catalog has no context window: it is taken to be %d tokens", b.ID, core.Excerpt(b.Origin(b.Name)), b.ContextWindow)}
 		if err := r.warn(stored, w); err != nil {
 			return err
 		}

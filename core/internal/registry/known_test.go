@@ -67,10 +67,10 @@ func TestWhatIsKnownOfAnAgentsModel(t *testing.T) {
 	for id, want := range map[string]model.Facts{
 		"code":      openai,
 		"said":      smaller(40, 40, 40),
-		"wrong":     {ContextWindow: 8192},
+		"wrong":     {ContextWindow: 128_000, Assumed: true},
 		"data":      openai,
 		"sized":     smaller(60, 60, 20),
-		"proxied":   {ContextWindow: 8192}, // OpenAI's or Groq's?
+		"proxied":   {ContextWindow: 128_000, Assumed: true}, // OpenAI's or Groq's?
 		"proxied-e": {ContextWindow: 900},
 		"groq":      {ContextWindow: 700},
 		"own":       {ContextWindow: 900},
@@ -84,8 +84,8 @@ func TestWhatIsKnownOfAnAgentsModel(t *testing.T) {
 		}
 	}
 	want := []string{
-		`agent "wrong": model "wrong" is openai/o-2, of which the model catalog has no context window: it is taken to be 8192 tokens`,
-		`agent "proxied": model "proxied" is proxy/o-1, of which the model catalog has no context window: it is taken to be 8192 tokens`,
+		`agent "wrong": model "wrong" is openai/o-2, of which the model catalog has no context window: it is taken to be 128000 tokens`,
+		`agent "proxied": model "proxied" is proxy/o-1, of which the model catalog has no context window: it is taken to be 128000 tokens`,
 	}
 	var got []string
 	for _, w := range r.Warnings() {
@@ -98,7 +98,7 @@ func TestWhatIsKnownOfAnAgentsModel(t *testing.T) {
 
 func TestAModelThatNobodyKnowsIsAnErrorInAStrictSpec(t *testing.T) {
 	for id, want := range map[string]string{
-		"wrong": `agent "wrong": model "wrong" is openai/o-2, of which the model catalog has no context window: it is taken to be 8192 tokens`,
+		"wrong": `agent "wrong": model "wrong" is openai/o-2, of which the model catalog has no context window: it is taken to be 128000 tokens`,
 		"sized": "<nil>",
 	} {
 		p := knownModels(heardOf(t, 1000))
@@ -120,7 +120,7 @@ func TestWhatIsKnownIsPinnedWithTheRun(t *testing.T) {
 	for id, want := range map[string]string{
 		"code": `{"spec":{"id":"code","model":"code","retry":{"patience_ms":900000}},` +
 			`"facts":{"code":{"context_window":1000,"max_input_tokens":900,"max_output_tokens":50,"tokens_per_byte":0.5,"inputs":["image"],"native_format":true}}}`,
-		"wrong": `{"spec":{"id":"wrong","model":"wrong","retry":{"patience_ms":900000}},"facts":{"wrong":{"context_window":8192}}}`,
+		"wrong": `{"spec":{"id":"wrong","model":"wrong","retry":{"patience_ms":900000}},"facts":{"wrong":{"context_window":128000,"assumed":true}}}`,
 		"data": `{"spec":{"id":"data","model":"data","retry":{"patience_ms":900000}},"models":[{"id":"data","provider":"mine","upstream_model":"o-1"}],"providers":[{"id":"mine","adapter":"openai"}],` +
 			`"facts":{"data":{"context_window":1000,"max_input_tokens":900,"max_output_tokens":50,"tokens_per_byte":0.5,"inputs":["image"],"native_format":true}}}`,
 	} {

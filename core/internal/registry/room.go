@@ -17,9 +17,6 @@ type Room struct {
 	PerByte int // what a byte costs, about, in thousandths of a token
 }
 
-// unknownWindow is what a request may cost where neither the agent nor its model says.
-const unknownWindow = 32_000
-
 // defaults are those of a policy that says nothing.
 var defaults = agent.ContextWindowPolicy{}.WithDefaults()
 
@@ -28,6 +25,21 @@ var defaults = agent.ContextWindowPolicy{}.WithDefaults()
 // policy if that is less. The space reserved for the turn is deducted.
 func (r *Resolved) Room() Room { return r.roomOf(r.Level()) }
 
+// RoomWithin returns Room for a window that is smaller than the agent's, in tokens; 0, or a
+// larger one: Room. Where nothing would be left for a request, that has a quarter of it.
+func (r *Resolved) RoomWithin(window int) Room {
+	m := r.Level()
+	if window == 0 || m.ContextWindow > 0 && window >= m.ContextWindow {
+		return r.roomOf(m)
+	}
+	m.ContextWindow = window
+	m.MaxInputTokens, m.MaxOutputTokens = min(m.MaxInputTokens, window), min(m.MaxOutputTokens, window)
+	room := r.roomOf(m)
+	room.Most = max(room.Most, window/4)
+	room.Request = max(room.Request, min(room.Most, window/4))
+	return room
+}
+
 func (r *Resolved) roomOf(m model.Facts) Room {
 	var p agent.ContextWindowPolicy
 	if r.Spec.Context != nil {
@@ -35,12 +47,8 @@ func (r *Resolved) roomOf(m model.Facts) Room {
 	}
 	room := Room{Keep: *cmp.Or(p.MinRecentMessages, defaults.MinRecentMessages), PerByte: int(math.Round(1000 * m.Ratio()))}
 	window := m.ContextWindow
-	switch {
-	case window == 0 && p.MaxContextTokens == 0:
-		room.Request = unknownWindow
-		return room
-	case window == 0:
-		window = p.MaxContextTokens
+	if window == 0 { // no catalog, either
+		window = cmp.Or(p.MaxContextTokens, assumedWindow)
 	}
 	free := reserve(&r.Spec, p, window, m.MaxOutputTokens)
 	room.Most = window - free

@@ -1,6 +1,7 @@
 package registry_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -21,7 +22,7 @@ func TestRoom(t *testing.T) {
 		facts model.Facts
 		want  registry.Room
 	}{
-		{"nothing is known", agent.Spec{}, model.Facts{}, registry.Room{Request: 32_000, Keep: 10, PerByte: 250}},
+		{"nothing is known", agent.Spec{}, model.Facts{}, registry.Room{Request: 111_616, Most: 111_616, Keep: 10, PerByte: 250}},
 		{"a small model keeps a quarter free", agent.Spec{}, model.Facts{ContextWindow: 8_192}, registry.Room{Request: 6_144, Most: 6_144, Keep: 10, PerByte: 250}},
 		{"a large one the default", agent.Spec{}, model.Facts{ContextWindow: 200_000, TokensPerByte: 0.3}, registry.Room{Request: 183_616, Most: 183_616, Keep: 10, PerByte: 300}},
 		{"no more than the model says", agent.Spec{}, model.Facts{ContextWindow: 200_000, MaxOutputTokens: 4_000}, registry.Room{Request: 196_000, Most: 196_000, Keep: 10, PerByte: 250}},
@@ -49,6 +50,64 @@ func TestRoom(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A window that a refusal has told is the agent's where it is smaller. Something is always
+// left for a request.
+func TestRoomWithinASmallerWindow(t *testing.T) {
+	tests := []struct {
+		name   string
+		spec   agent.Spec
+		facts  model.Facts
+		within int
+		want   registry.Room
+	}{
+		{"nothing was told", agent.Spec{}, model.Facts{ContextWindow: 200_000}, 0, registry.Room{Request: 183_616, Most: 183_616, Keep: 10, PerByte: 250}},
+		{"the same", agent.Spec{}, model.Facts{ContextWindow: 200_000}, 200_000, registry.Room{Request: 183_616, Most: 183_616, Keep: 10, PerByte: 250}},
+		{"a larger one", agent.Spec{}, model.Facts{ContextWindow: 8_192}, 200_000, registry.Room{Request: 6_144, Most: 6_144, Keep: 10, PerByte: 250}},
+		{"a smaller one", agent.Spec{}, model.Facts{ContextWindow: 200_000, MaxInputTokens: 150_000, MaxOutputTokens: 100_000}, 8_192, registry.Room{Request: 6_144, Most: 6_144, Keep: 10, PerByte: 250}},
+		{"of a model that nobody knows", agent.Spec{}, model.Facts{}, 8_192, registry.Room{Request: 6_144, Most: 6_144, Keep: 10, PerByte: 250}},
+		{"a turn of the agent takes all of it", agent.Spec{MaxTokens: 9_000}, model.Facts{ContextWindow: 200_000}, 8_192, registry.Room{Request: 2_048, Most: 2_048, Keep: 10, PerByte: 250}},
+		{"the agent's own bound counts", agent.Spec{Context: &agent.ContextWindowPolicy{MaxContextTokens: 5_000, MaxOutputTokens: 1_000}}, model.Facts{ContextWindow: 200_000}, 8_192,
+			registry.Room{Request: 4_000, Most: 7_192, Keep: 10, PerByte: 250}},
+		{"a bound of the agent that leaves nothing", agent.Spec{Context: &agent.ContextWindowPolicy{MaxContextTokens: 3_000, MaxOutputTokens: 2_000}}, model.Facts{ContextWindow: 200_000}, 2_048,
+			registry.Room{Request: 512, Most: 512, Keep: 10, PerByte: 250}},
+	}
+	for _, tt := range tests {
+		tt.spec.ID, tt.spec.Model = "a", "m"
+		agents, err := registry.New(agent.Parts{Models: map[string]agent.ModelBinding{"m": {Model: mute{}, Facts: tt.facts}}, Specs: []agent.Spec{tt.spec}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := agents.Resolve("a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.want, found.RoomWithin(tt.within)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+func TestTheUnknownWindowHasBounds(t *testing.T) {
+	for n, want := range map[int]string{
+		0: "<nil>", 1024: "<nil>", 10_000_000: "<nil>",
+		-1:         "Parts.UnknownWindow is -1 tokens, allowed are 1024 to 10000000",
+		1023:       "Parts.UnknownWindow is 1023 tokens, allowed are 1024 to 10000000",
+		10_000_001: "Parts.UnknownWindow is 10000001 tokens, allowed are 1024 to 10000000",
+	} {
+		p := knownModels(heardOf(t, 1000))
+		p.UnknownWindow = n
+		r, err := registry.New(p)
+		if fmt.Sprint(err) != want {
+			t.Errorf("%d: %v, want %s", n, err, want)
+		}
+		if err == nil && n > 0 {
+			if a, err := r.Resolve("wrong"); err != nil || a.CallableModels()[0].ContextWindow != n {
+				t.Errorf("%d: the window is %d, %v", n, a.CallableModels()[0].ContextWindow, err)
+			}
+		}
 	}
 }
 

@@ -24,6 +24,7 @@ type source struct {
 	providers map[string]agent.ProviderSpec
 	adapters  map[string]func(agent.ProviderSpec) (model.Model, error)
 	catalog   *catalog.Catalog       // nil: none
+	unknown   int                    // the window of models of which nothing is known; 0: assumedWindow
 	pinned    map[string]model.Facts // of a stored agent's models, by id: they count despite today's catalog
 	clients   map[string]model.Model // of the providers that were opened while the source was made
 }
@@ -31,8 +32,11 @@ type source struct {
 // newSource checks the data of parts by itself and against each other.
 func newSource(parts agent.Parts) (*source, error) {
 	s := &source{
-		code: parts.Models, adapters: parts.Adapters, catalog: parts.Catalog, models: map[string]agent.ModelSpec{}, pools: map[string]agent.ModelPoolSpec{},
+		code: parts.Models, adapters: parts.Adapters, catalog: parts.Catalog, unknown: parts.UnknownWindow, models: map[string]agent.ModelSpec{}, pools: map[string]agent.ModelPoolSpec{},
 		providers: map[string]agent.ProviderSpec{}, clients: map[string]model.Model{},
+	}
+	if n := parts.UnknownWindow; n != 0 && (n < leastUnknown || n > mostUnknown) {
+		return nil, core.Errorf(core.CodeInvalid, "Parts.UnknownWindow is %d tokens, allowed are %d to %d", n, leastUnknown, mostUnknown)
 	}
 	for _, id := range slices.Sorted(maps.Keys(parts.Models)) {
 		if id == "" || parts.Models[id].Model == nil {

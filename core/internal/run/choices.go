@@ -29,6 +29,9 @@ type Choices interface {
 	// Counted returns how many tokens count as those of the request of a step's turn:
 	// tokens is its provider's count.
 	Counted(run core.ID, step, tokens int) int
+	// Known returns what counts as the model's window as refusals have told it before a
+	// step's request was chosen: tokens is what this process has been told; 0: nothing.
+	Known(run core.ID, step, tokens int) int
 	// Place returns the place of a call's result in the order in which those of a parallel
 	// round are merged, see [thread.Entry]. next is the one that comes next; 0: none is to
 	// be given. If it is fixed, a result is held back until those before it have come.
@@ -86,6 +89,9 @@ func (present) Unfinished(core.ID) (*thread.Unfinished, bool) { return nil, fals
 
 // Counted implements Choices.
 func (present) Counted(_ core.ID, _, tokens int) int { return tokens }
+
+// Known implements Choices.
+func (present) Known(_ core.ID, _, tokens int) int { return tokens }
 
 // Place implements Choices.
 func (present) Place(_ core.ID, _, _, next int) (int, bool) { return next, false }

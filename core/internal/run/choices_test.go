@@ -31,6 +31,7 @@ type chosen struct {
 	lines   []string
 	windows map[string]*core.Window // by run and step; nil: no summary is fixed
 	counted int                     // what counts as the tokens of a request
+	known   int                     // what counts as the model's window
 	replays bool                    // nothing acts
 }
 
@@ -79,6 +80,11 @@ func (c *chosen) Counted(run core.ID, step, tokens int) int {
 	return c.counted
 }
 
+func (c *chosen) Known(run core.ID, step, tokens int) int {
+	c.note("known of %s step %d: %d", run, step, tokens)
+	return c.known
+}
+
 func (c *chosen) Place(run core.ID, step, call, next int) (int, bool) {
 	if next > 0 {
 		c.note("place of %s step %d call %d: next %d", run, step, call, next)
@@ -117,7 +123,7 @@ func TestWhatAStepAsksOfItsChoices(t *testing.T) {
 		for i, want := range [][]string{
 			{
 				"time 0 of RUN step 0 call 0 decided 0 round 0", "time 7 of RUN step 0 call 0 decided 0 round 86400000",
-				"member of RUN step 1", "summary of RUN step 1", "counted of RUN step 1: 300",
+				"member of RUN step 1", "summary of RUN step 1", "known of RUN step 1: 0", "known of RUN step 1: 0", "counted of RUN step 1: 300",
 				"time 2 of RUN step 1 call 0 decided 0 round 0",
 				"time 4 of RUN step 1 call 0 decided 0 round 946684800000",
 				"time 4 of RUN step 1 call 1 decided 0 round 946684800000",
@@ -138,7 +144,7 @@ func TestWhatAStepAsksOfItsChoices(t *testing.T) {
 			},
 			{
 				"time 1 of RUN step 2 call 0 decided 0 round 0",
-				"member of RUN step 2", "summary of RUN step 2",
+				"member of RUN step 2", "summary of RUN step 2", "known of RUN step 2: 0", "known of RUN step 2: 0",
 				"time 2 of RUN step 2 call 0 decided 0 round 0",
 				"time 3 of RUN step 0 call 0 decided 0 round 0",
 			},

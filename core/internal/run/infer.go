@@ -37,7 +37,7 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 	// Kept before anything can fail: a nack stores how often the model has.
 	m.unsaid = inference.New(inference.Step{
 		Run: h.id, Number: number, Agent: b.agent, Began: h.stepBegan, Until: until,
-		Circuits: &h.s.circuits, Events: &h.events, Account: &h.account, Prompt: &m.prompt, Claim: claim{h},
+		Circuits: &h.s.circuits, Windows: &h.s.windows, Events: &h.events, Account: &h.account, Prompt: &m.prompt, Claim: claim{h},
 	}, from)
 	turn, err := m.unsaid.Infer(ctx)
 	if err != nil {

@@ -113,16 +113,19 @@ func (p *prompt) Request(ctx context.Context, said ...core.Message) (model.Reque
 }
 
 // Shorten implements inference.Prompt. If the provider counts more than it accepts,
-// the next estimates continue from that count, unless it reports a better one.
-func (p *prompt) Shorten(refused *model.Request) (first uint64, ok bool) {
+// the next estimates continue from that count, unless it reports a better one. If the
+// model's window is smaller than expected, the estimate may have been right.
+func (p *prompt) Shorten(refused *model.Request, limit int) (first uint64, ok bool) {
 	was := *p.window
-	r := p.reckoning(refused, p.beside)
+	r := p.reckoning(refused, p.beside, least(was.Known, limit))
 	w, ok := r.Again(was)
 	if !ok {
 		return was.First, false
 	}
-	w.Tokens = int(int64(w.Estimate) * int64(max(r.Limit, r.Most)) / int64(max(was.Estimate, 1)))
-	w.Refused = true
+	if w.Tokens = w.Estimate; limit == 0 {
+		w.Tokens = int(int64(w.Estimate) * int64(max(r.Limit, r.Most)) / int64(max(was.Estimate, 1)))
+	}
+	w.Refused, w.Limit = true, limit
 	p.window, p.framed = &w, true
 	return w.First, true
 }

@@ -73,7 +73,7 @@ func TestWhatAWindowIsChosenFrom(t *testing.T) {
 			History: shown, Last: last, Run: core.ID{1}, Front: &front, Opening: &opening, OpenedAt: 7,
 			Fixed: tt.beside, Limit: tt.limit, Most: tt.model, Keep: 3, Reckoned: 40, Counted: 50, PerByte: 500,
 		}
-		got := p.reckoning(&request, b)
+		got := p.reckoning(&request, b, 0)
 		got.Sum = nil
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)

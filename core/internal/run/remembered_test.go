@@ -22,7 +22,7 @@ func TestAStepRemembersItsRequest(t *testing.T) {
 	m.begin()
 	m.prompt.window, m.prompt.shown = &core.Window{}, h
 	m.prompt.model = m.base.agent.CallableModels()[0]
-	if got := m.prompt.reckoning(&model.Request{}, beside{}).Next().Estimate; got != 192 {
+	if got := m.prompt.reckoning(&model.Request{}, beside{}, 0).Next().Estimate; got != 192 {
 		t.Fatalf("the request is estimated at %d, want 192", got)
 	}
 	kept := m.prompt.keep()
@@ -36,7 +36,7 @@ func TestAStepRemembersItsRequest(t *testing.T) {
 		m.begin()
 	}
 	m.prompt.shown = window.History{Messages: []core.Message{textOf(core.RoleUser, 5000), said}, Places: []window.Place{{Sequence: 1}, {Sequence: 2}}}
-	if got := m.prompt.reckoning(&model.Request{}, beside{}).Next().Estimate; got != 384 {
+	if got := m.prompt.reckoning(&model.Request{}, beside{}, 0).Next().Estimate; got != 384 {
 		t.Errorf("the next request is estimated at %d, want 384: the older message was measured again", got)
 	}
 	if m.prompt.keep() != kept {

@@ -137,6 +137,7 @@ type Stepper struct {
 	failed    func(core.ID, error)                  // Options.Failed
 	accept    func(core.ID, int, string) error      // Options.Accept
 	circuits  inference.Circuits                    // of the models that this process calls
+	windows   inference.Windows                     // of those models, as refusals tell
 	hint      func(context.Context, core.ThreadKey) // Options.Compact
 
 	snapshotEvery int

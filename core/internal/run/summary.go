@@ -110,7 +110,7 @@ func (p *prompt) compact(ctx context.Context, request *model.Request) error {
 	if how == compaction.Off {
 		return nil
 	}
-	r := p.reckoning(request, p.beside)
+	r := p.reckoning(request, p.beside, p.known())
 	if r.Size() < min(p.base.agent.Spec.Context.AutocompactThreshold, r.Limit) {
 		return nil
 	}

@@ -41,9 +41,29 @@ func (p *prompt) front() *core.Message {
 	return p.draft.past.Front
 }
 
-// reckoning is what the window of a request is chosen from.
-func (p *prompt) reckoning(request *model.Request, b beside) window.Request {
-	room := p.base.agent.Room()
+// known is the window of the model as far as refusals have told this process, in tokens;
+// 0: nothing that is smaller than the agent's.
+func (p *prompt) known() int {
+	agent := p.base.agent
+	n := p.holder.s.windows.Known(agent, p.holder.s.env.Now())
+	if w := agent.Level().ContextWindow; w > 0 && n >= w {
+		n = 0
+	}
+	return p.holder.s.choices.Known(p.holder.id, p.draft.step, n)
+}
+
+// least is the smaller of two sizes of which 0 says nothing.
+func least(a, b int) int {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+// reckoning is what the window of a request is chosen from. known is the model's window as
+// refusals tell, or 0.
+func (p *prompt) reckoning(request *model.Request, b beside, known int) window.Request {
+	room := p.base.agent.RoomWithin(known)
 	if p.sum == (window.Sum{}) {
 		p.sum = p.draft.past.Sum
 	}
@@ -81,8 +101,9 @@ func (p *prompt) counted(model string) (reckoned, counted int) {
 // continuations show the same, unless the provider refuses it as too long.
 func (p *prompt) frame(request *model.Request, b beside) {
 	if p.window == nil {
-		w := p.reckoning(request, b).Next()
-		w.Tokens, w.Refused = 0, false
+		known := p.known()
+		w := p.reckoning(request, b, known).Next()
+		w.Tokens, w.Refused, w.Limit, w.Known = 0, false, 0, known
 		p.window, p.framed = &w, true
 	}
 }

@@ -172,7 +172,7 @@ var (
 	levelTotals    = level{name: "totals", known: 10, parts: []part{{1, &levelUsage}, {10, &levelMetered}}}
 	levelMetered   = level{name: "metered", known: 3, repeated: 1 << 1, parts: []part{{1, &levelUse}}}
 	levelUse       = level{name: "use", known: 5, parts: []part{{3, &levelUsage}}}
-	levelWindow    = level{name: "window", known: 10}
+	levelWindow    = level{name: "window", known: 12}
 	levelRange     = level{name: "range", known: 2}
 	levelOperation = level{name: "operation", known: 3}
 )

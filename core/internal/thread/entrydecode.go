@@ -428,6 +428,10 @@ func decodeWindow(f fieldReader, w *core.Window) {
 			for i := range w.Prefix {
 				w.Prefix[i] = binary.LittleEndian.Uint32(b[4*i:])
 			}
+		case 11:
+			w.Limit = f.int()
+		case 12:
+			w.Known = f.int()
 		}
 	}
 }

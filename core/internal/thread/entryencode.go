@@ -269,6 +269,8 @@ func (w *fieldWriter) window(v *core.Window) {
 		}
 		w.end(at)
 	}
+	w.int(11, v.Limit)
+	w.int(12, v.Known)
 }
 
 func (w *fieldWriter) operation(o *state.Operation) {

@@ -32,6 +32,7 @@ type Settings struct {
 	Triggers  string        // REVEILLE_TRIGGERS: a file, or its JSON
 	Stack     string        // REVEILLE_STACK: the ARN of the stack, or its name
 	Catalog   string        // REVEILLE_MODEL_CATALOG: a file, or its JSON; package limits reads it
+	Unknown   int           // REVEILLE_UNKNOWN_WINDOW: tokens, see agent.Parts.UnknownWindow; 0: its default
 	Limits    string        // REVEILLE_LIMITS: a file, or its JSON; package limits reads it
 	Steps     int           // REVEILLE_STEPS_PER_INVOCATION
 	Lease     time.Duration // REVEILLE_LEASE
@@ -200,9 +201,14 @@ func formed(field func(*Settings) *string, is func(string) bool) func(*Settings,
 
 // number takes an integer from 1 to most.
 func number(field func(*Settings) *int, most int) func(*Settings, string) error {
+	return between(field, 1, most)
+}
+
+// between takes an integer from least to most.
+func between(field func(*Settings) *int, least, most int) func(*Settings, string) error {
 	return func(s *Settings, v string) error {
 		n, err := strconv.Atoi(v)
-		if err == nil && (n < 1 || n > most) {
+		if err == nil && (n < least || n > most) {
 			err = strconv.ErrRange
 		}
 		*field(s) = n

@@ -21,7 +21,7 @@ func TestReadDefaults(t *testing.T) {
 	}
 	want := Settings{
 		Addr: "127.0.0.1:3000", Data: ".reveille/reveille.db", Steps: 1,
-		Lease: 30 * time.Second, Sweep: 5 * time.Second, Requests: 4096, MaxBody: 4194304, LogLevel: slog.LevelInfo, CacheSize: 67108864, Identity: Identity{TokenUse: "id"},
+		Lease: 30 * time.Second, Sweep: 5 * time.Second, Requests: 4096, MaxBody: 4194304, LogLevel: slog.LevelInfo, CacheSize: 67108864, Unknown: 128_000, Identity: Identity{TokenUse: "id"},
 		UsageKeep: 396 * 24 * time.Hour, Memory: 256, Misnamed: map[string]string{},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(secret.String{})); diff != "" {
@@ -41,7 +41,7 @@ func TestReadValues(t *testing.T) {
 		"REVEILLE_TENANTS=us-east-1:0f1e2d3c-4b5a-4697-8877-665544332211=pool, AIDA1=user,AROA1=role,111122223333=account",
 		"REVEILLE_ORIGINS=https://app.example, http://localhost:5173",
 		"REVEILLE_WEBHOOK_URL=https://hooks.example/in?token=abc", "REVEILLE_WEBHOOK_SECRET=whsec_x", "REVEILLE_EVENT_BUS=arn:aws:events:us-east-1:123456789012:event-bus/runs",
-		"REVEILLE_USAGE_DAYS=30", "REVEILLE_USAGE_READERS=accounting, AROA1", "REVEILLE_MODEL_CATALOG=p.json",
+		"REVEILLE_USAGE_DAYS=30", "REVEILLE_USAGE_READERS=accounting, AROA1", "REVEILLE_MODEL_CATALOG=p.json", "REVEILLE_UNKNOWN_WINDOW=64000",
 		"REVEILLE_PAYLOAD_BUCKET=payloads-1.x", "REVEILLE_STREAM_URL=http://s/", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=1024", "OPENAI_API_KEY=k=k", "OPENAI_BASE_URL=http://localhost:11434/v1", "VLLM_BASE_URL=http://localhost:8000/v1", "ZAI_API_KEY=z",
 		"REVEILLE_MODEL_KEY_SECRET=prod/key", "REVEILLE_MODEL_BASE_URL=https://m/v1", "REVEILLE_OWN=1", "REVEILLE_EGRESS_ALLOW=model.internal, 10.0.0.0/8,fd12::1", "REVEILLE_EGRESS_PROXY=on",
 	}, "REVEILLE_OWN")
@@ -49,7 +49,7 @@ func TestReadValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Settings{
-		Addr: ":8080", Page: "on", Models: "off", Sent: "on", Data: "memory", Auth: "gateway", Model: "m", Agents: "agents", Triggers: "t.json", Limits: "{}", Catalog: "p.json", Steps: 100,
+		Addr: ":8080", Page: "on", Models: "off", Sent: "on", Data: "memory", Auth: "gateway", Model: "m", Agents: "agents", Triggers: "t.json", Limits: "{}", Catalog: "p.json", Unknown: 64_000, Steps: 100,
 		Lease: 15 * time.Minute, Sweep: 10 * time.Millisecond, Requests: 1_000_000, MaxBody: 6291456, LogLevel: slog.LevelWarn, Table: "t", Config: "c", QueueURL: "https://q/1", DeadLetterURL: "https://q/2",
 		WebhookURL: "https://hooks.example/in?token=abc", EventBus: "arn:aws:events:us-east-1:123456789012:event-bus/runs",
 		StreamURL: "http://s/", Bucket: "payloads-1.x", CacheSize: 268435456, ModelKeySecret: "prod/key", ModelBaseURL: "https://m/v1", Proxy: true,
@@ -98,6 +98,8 @@ func TestReadRefuses(t *testing.T) {
 		{"a sweep too rare", "REVEILLE_SWEEP_INTERVAL=601s", `environment variable REVEILLE_SWEEP_INTERVAL is "601s", allowed: a duration from 10ms to 10m`},
 		{"a sweep too often", "REVEILLE_SWEEP_INTERVAL=9ms", `environment variable REVEILLE_SWEEP_INTERVAL is "9ms", allowed: a duration from 10ms to 10m`},
 		{"a day too many", "REVEILLE_USAGE_DAYS=3661", `environment variable REVEILLE_USAGE_DAYS is "3661", allowed: 0 to 3660; 0 records nothing`},
+		{"a window too small", "REVEILLE_UNKNOWN_WINDOW=1023", `environment variable REVEILLE_UNKNOWN_WINDOW is "1023", allowed: a number of tokens from 1024 to 10000000`},
+		{"a window too large", "REVEILLE_UNKNOWN_WINDOW=10000001", `environment variable REVEILLE_UNKNOWN_WINDOW is "10000001", allowed: a number of tokens from 1024 to 10000000`},
 		{"no request", "REVEILLE_MAX_REQUESTS=0", `environment variable REVEILLE_MAX_REQUESTS is "0", allowed: 1 to 1000000`},
 		{"a request too many", "REVEILLE_MAX_REQUESTS=1000001", `environment variable REVEILLE_MAX_REQUESTS is "1000001", allowed: 1 to 1000000`},
 		{"a body too small", "REVEILLE_MAX_BODY=65535", `environment variable REVEILLE_MAX_BODY is "65535", allowed: 64KB to 64MB, in bytes or with KB or MB; at most 6MB on AWS`},
@@ -202,7 +204,7 @@ func TestEachVariableIsDescribed(t *testing.T) {
 		}
 		seen[v.Name] = true
 	}
-	if len(seen) != 70 {
+	if len(seen) != 71 {
 		t.Errorf("%d variables", len(seen))
 	}
 }

@@ -199,6 +199,13 @@ func modelVariables() []variable {
 			},
 			text(func(s *Settings) *string { return &s.Catalog }),
 		},
+		{
+			Variable{
+				Name: "REVEILLE_UNKNOWN_WINDOW", Default: "128000", Allowed: "a number of tokens from 1024 to 10000000",
+				Meaning: "The context window of a model that the catalog does not have. If the model refuses a longer request, the process learns the real window from the refusal.",
+			},
+			between(func(s *Settings) *int { return &s.Unknown }, 1_024, 10_000_000),
+		},
 	}
 }
 

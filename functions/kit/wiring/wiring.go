@@ -1,6 +1,7 @@
 package wiring
 
 import (
+	"cmp"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -97,6 +98,7 @@ func (d Deployment) Agents(e *env.Env, s settings.Settings) (agent.Parts, error)
 	maps.Copy(adapters, bound.Adapters)
 	maps.Copy(adapters, parts.Adapters)
 	parts.Adapters, parts.Providers = adapters, keyed(parts.Providers)
+	parts.UnknownWindow = cmp.Or(parts.UnknownWindow, s.Unknown)
 	if parts.Catalog == nil {
 		if parts.Catalog, err = limits.Catalog(s); err != nil {
 			return agent.Parts{}, err

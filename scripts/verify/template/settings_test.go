@@ -89,6 +89,7 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 			"REVEILLE_TENANT_CLAIM":         "!Ref TenantClaim",
 			"REVEILLE_TENANTS":              `!If ["HasTenants","!Ref Tenants","!If [\"Signed\",\"!Sub ${AWS::AccountId}=default\",\"\"]"]`,
 			"REVEILLE_TOKEN_USE":            "!Ref TokenUse",
+			"REVEILLE_UNKNOWN_WINDOW":       "!Ref UnknownWindow",
 			"REVEILLE_USAGE_DAYS":           "!Ref UsageDays",
 			"REVEILLE_USER_CLAIM":           "!Ref UserClaim",
 			"REVEILLE_WEBHOOK_URL":          "!Ref WebhookUrl",

@@ -102,7 +102,7 @@ function about(e: RunEvent): string {
       return [e.model, e.stop_reason, e.usage && `${number(e.usage.input ?? 0)} in, ${number(e.usage.output ?? 0)} out`].filter(Boolean).join(', ');
     case 'inference_retry':
     case 'inference_failed':
-      return [e.reason, e.failed && `${count(e.failed, 'failure')}`, e.wait && `waits ${took(e.wait)}`].filter(Boolean).join(', ');
+      return [e.reason, e.failed && `${count(e.failed, 'failure')}`, e.wait && `waits ${took(e.wait)}`, e.limit && `at most ${count(e.limit, 'token')}`].filter(Boolean).join(', ');
     case 'model_switch':
       return `${e.from ?? ''} to ${e.model ?? ''}, ${e.reason ?? ''}`;
     case 'tool_call_ready':

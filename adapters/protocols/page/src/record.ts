@@ -59,7 +59,7 @@ export interface Turn {
   model?: string;
   stop?: string;
   voids: Void[]; // attempts that were begun again
-  retries: { at: number; failed: number; wait: number; reason: string; to?: string }[]; // to: the model that goes on
+  retries: { at: number; failed: number; wait: number; reason: string; to?: string; limit?: number }[]; // to: the model that goes on
   failed?: string; // the model's failure, when there is no turn
 }
 
@@ -241,7 +241,7 @@ export class RunRecord {
       case 'reasoning_delta':
         return this.say(s, id, e, at, live);
       case 'inference_retry':
-        s.retries.push({ at, failed: e.failed ?? 0, wait: e.wait ?? 0, reason: e.reason ?? '' });
+        s.retries.push({ at, failed: e.failed ?? 0, wait: e.wait ?? 0, reason: e.reason ?? '', limit: e.limit });
         return;
       case 'model_switch':
         s.retries.push({ at, failed: e.failed ?? 0, wait: 0, reason: e.reason ?? '', to: e.model });

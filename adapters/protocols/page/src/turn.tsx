@@ -1,7 +1,7 @@
 // One turn of the model in the chat: who said it, what it thought, said and called.
 import { useEffect, useRef } from 'preact/hooks';
 import { Calls } from './call';
-import { duration, minute, tokens } from './format';
+import { duration, minute, number, tokens } from './format';
 import { FileView } from './file';
 import { Shown } from './hidden';
 import { Icon, Status } from './icons';
@@ -47,8 +47,8 @@ export function TurnView({ turn, record, agent, onDecided }: Properties) {
         </details>
       ))}
       {turn.retries.length ? turn.retries.map((r, i) => (
-        <p key={i} class="meta">The model failed ({reason(r.reason)}); {r.to ? `${r.to} continues` : `attempt ${r.failed + 1}`}{r.wait > 0 && ` after ${duration(r.wait)}`}.</p>
-      )) : <Attempts step={stored} />}
+        <p key={i} class="meta">The model failed ({reason(r.reason)}); {r.to ? `${r.to} continues` : `attempt ${r.failed + 1}`}{r.wait > 0 && ` after ${duration(r.wait)}`}.{r.reason === 'context_overflow' && <Shortened limit={r.limit} />}</p>
+      )) : <><Attempts step={stored} />{stored?.shown?.refused && <p class="meta"><Shortened limit={stored.shown.limit} /></p>}</>}
       <Blocks blocks={turn.blocks} writing={writing} />
       {turn.calls.length > 0 && <Calls turn={turn} record={record} onDecided={onDecided} />}
       {turn.failed && <p class="meta"><Status name="failed" /> The model failed permanently: {reason(turn.failed)}.</p>}
@@ -63,6 +63,9 @@ function whenOf(turn: Turn, step: Step | undefined): string {
   const at = turn.step === 1 ? step?.began || turn.at : 0;
   return [turn.step ? `step ${turn.step}` : '', at ? minute(at) : ''].filter(Boolean).join(', ');
 }
+
+// Shortened says why the model reads less of the conversation than it would.
+const Shortened = ({ limit }: { limit?: number }) => <> The model refused a longer request{limit ? <>: it takes at most {number(limit)} tokens</> : ''}. It reads less of the conversation now.</>;
 
 const reason = (kind: string) => kind.replaceAll('_', ' ');
 

@@ -149,7 +149,7 @@ export interface StoredStep {
   usage?: Usage;
   duration_ms?: number;
   retries?: number;
-  shown?: { first?: number; opening?: number; shortened?: number; summary?: number; estimate?: number; tokens?: number };
+  shown?: { first?: number; opening?: number; shortened?: number; summary?: number; estimate?: number; tokens?: number; refused?: boolean; limit?: number };
   text?: string;
   reasoning?: string;
   failed?: { reason: string; detail?: string; calls?: number };
@@ -195,6 +195,7 @@ export interface RunEvent {
   action?: string;
   failed?: number;
   wait?: number;
+  limit?: number; // the tokens that a request may have, after the model refused a longer one
   reason?: string;
   model?: string;
   from?: string;

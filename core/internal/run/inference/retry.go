@@ -142,18 +142,28 @@ func (t *Turn) goBack(ctx context.Context, back *leftMember, kind model.ErrorKin
 // overflowed continues after a request that the provider has refused as too long.
 // Once in a delivery the model sees less, and is called again immediately, even if
 // no calls of the step remain. The refusal counts among them, so that a step which
-// crashes here again and again ends.
+// crashes here again and again ends. What it says of the model's window counts for
+// the later requests of this process.
 func (t *Turn) overflowed(ctx context.Context, err error) error {
 	if t.shortened {
 		return &EndError{Code: "context_overflow", Cause: err}
 	}
-	first, ok := t.step.Prompt.Shorten(&t.asked)
+	failure, _ := errors.AsType[*model.Error](err)
+	limit := limitOf(failure, t.member, t.asked.Model)
+	if limit > 0 && !t.step.Circuits.Off {
+		t.step.Windows.Learn(t.member, t.asked.Model, limit, t.env().Now())
+	}
+	first, ok := t.step.Prompt.Shorten(&t.asked, limit)
 	if !ok {
 		return &EndError{Code: "context_overflow", Cause: err}
 	}
 	t.shortened = true
-	t.step.Claim.Warn(ctx, "request too long for the model, shortened", "first", first, "failed", t.failed, "error", err)
-	t.step.Events.Emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Reason: string(model.KindOverflow)})
+	said := []any{"first", first, "failed", t.failed, "error", err}
+	if limit > 0 {
+		said = append(said, "model", t.asked.Origin, "window", limit, "expected", t.member.ContextWindow)
+	}
+	t.step.Claim.Warn(ctx, "request too long for the model, shortened", said...)
+	t.step.Events.Emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Reason: string(model.KindOverflow), Limit: limit})
 	return t.cutPieces(ctx)
 }
 

@@ -25,9 +25,10 @@ type Prompt interface {
 	// turn so far, if a call is to resume from them.
 	Request(ctx context.Context, said ...core.Message) (model.Request, error)
 	// Shorten makes the next requests show less, after the provider has refused one
-	// as too long; first is the sequence from which on they show messages. ok is
-	// false if nothing can be cut.
-	Shorten(refused *model.Request) (first uint64, ok bool)
+	// as too long; limit is the model's window as far as the refusal tells, in tokens,
+	// or 0. first is the sequence from which on they show messages. ok is false if
+	// nothing can be cut.
+	Shorten(refused *model.Request, limit int) (first uint64, ok bool)
 	// Use makes the requests that follow those of another member of the agent's pool.
 	Use(m *registry.BoundModel)
 	// Counted takes how many tokens the provider has counted for the newest
@@ -62,6 +63,7 @@ type Step struct {
 	Began    int64     // unix milliseconds
 	Until    time.Time // when the step's time for work is over; zero: it has no end
 	Circuits *Circuits
+	Windows  *Windows
 	Events   *history.Emitter
 	Account  *accounting.Run
 	Prompt   Prompt

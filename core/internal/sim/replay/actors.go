@@ -50,7 +50,7 @@ func (d *director) Stream(ctx context.Context, _ model.Request) iter.Seq2[model.
 		switch {
 		case s != nil && s.turn != nil && s.turn.Window != nil && s.turn.Window.Refused && d.refused != d.number:
 			d.refused = d.number
-			yield(model.Delta{}, &model.Error{Kind: model.KindOverflow})
+			yield(model.Delta{}, &model.Error{Kind: model.KindOverflow, Limit: s.turn.Window.Limit})
 		case s != nil && s.turn != nil:
 			d.say(s.turn.Message, yield)
 		case s != nil && s.failed != nil:

@@ -108,6 +108,14 @@ func (r *recording) Counted(_ core.ID, step, _ int) int {
 	return 0
 }
 
+// Known implements run.Choices.
+func (r *recording) Known(_ core.ID, step, _ int) int {
+	if s := r.steps[step]; s != nil && s.turn != nil && s.turn.Window != nil {
+		return s.turn.Window.Known
+	}
+	return 0
+}
+
 // Place implements run.Choices.
 func (r *recording) Place(_ core.ID, step, call, next int) (place int, fixed bool) {
 	if result := r.steps[step].result(call); result != nil {
