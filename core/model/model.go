@@ -88,7 +88,7 @@ type DeltaType uint8
 
 // The delta types.
 const (
-	DeltaText         DeltaType = iota + 1 // Text is appended to the turn's text
+	DeltaText         DeltaType = iota + 1 // Text is appended to the turn's text; Echo ends the block
 	DeltaReasoning                         // Text is appended to the reasoning; Echo ends the block
 	DeltaToolStart                         // call Index starts: CallID (may be empty), Name, and Echo where the provider signs calls
 	DeltaToolArgument                      // Text is appended to the arguments of call Index

@@ -44,8 +44,10 @@
 //
 // Requests have store: false, so that the server keeps nothing. The model's reasoning
 // arrives encrypted, is kept with the turn as its echo, and is returned to the same model
-// of the same provider, never without the text or call that followed it. Stop sequences
-// are not supported.
+// of the same provider, never without the text or call that followed it. The same applies
+// to reasoning in plain text, which vLLM sends. Other hosts than OpenAI receive the id of
+// the reasoning, too, as the API's schema requires. The phase of a text (commentary or
+// final_answer) is kept and returned with it. Stop sequences are not supported.
 //
 // # Limits
 //

@@ -19,11 +19,13 @@ type (
 		Type    string `json:"type"`
 		Role    string `json:"role"`
 		Content any    `json:"content"` // a text, or []inputPart
+		Phase   string `json:"phase,omitempty"`
 	}
 	inputPart struct {
 		Type     string `json:"type"`
 		Text     string `json:"text,omitempty"`
 		ImageURL string `json:"image_url,omitempty"`
+		Detail   string `json:"detail,omitempty"` // of an image: required
 		Filename string `json:"filename,omitempty"`
 		FileData string `json:"file_data,omitempty"`
 		FileURL  string `json:"file_url,omitempty"`
@@ -41,9 +43,9 @@ type (
 	}
 )
 
-// encodeInput returns the items of a conversation.
-func encodeInput(request model.Request) ([]any, error) {
-	ids, err := wire.CallIDs(name, request.Messages)
+// encodeInput returns the items of a conversation. ids says that reasoning has its ids.
+func encodeInput(request model.Request, ids bool) ([]any, error) {
+	calls, err := wire.CallIDs(name, request.Messages)
 	if err != nil {
 		return nil, err
 	}
@@ -59,13 +61,13 @@ func encodeInput(request model.Request) ([]any, error) {
 			}
 			items = append(items, inputMessage{Type: "message", Role: "user", Content: content})
 		case core.RoleAssistant:
-			items = append(items, inputTurn(m, ids[i].Calls, request.Origin)...)
+			items = append(items, inputTurn(m, calls[i].Calls, request.Origin, ids)...)
 		case core.RoleTool:
 			output, err := resultOutput(&request, m.ToolResult)
 			if err != nil {
 				return nil, err
 			}
-			items = append(items, inputResult{Type: "function_call_output", CallID: ids[i].Result, Output: output})
+			items = append(items, inputResult{Type: "function_call_output", CallID: calls[i].Result, Output: output})
 		default:
 			return nil, invalid(fmt.Sprintf("message %q has the role %q", core.Excerpt(m.ID), core.Excerpt(string(m.Role))))
 		}
@@ -74,25 +76,30 @@ func encodeInput(request model.Request) ([]any, error) {
 }
 
 // inputTurn returns the items of a turn in the order in which they were said. A turn that
-// has nothing to say has none.
-func inputTurn(m core.Message, ids []string, origin string) []any {
+// has nothing to say has none. Text is plain: vLLM accepts parts of it only with an id and
+// a status, which no other host would know.
+func inputTurn(m core.Message, calls []string, origin string, ids bool) []any {
 	var items []any
 	said := 0 // items up to the last that is not reasoning
 	for _, b := range m.Content {
+		own := b.Origin == origin
 		switch {
 		case b.Type == core.BlockText && b.Text != "":
-			part := inputPart{Type: "output_text", Text: b.Text}
-			items = append(items, inputMessage{Type: "message", Role: "assistant", Content: []inputPart{part}})
+			message := inputMessage{Type: "message", Role: "assistant", Content: b.Text}
+			if own {
+				message.Phase = phaseOf(b.Echo)
+			}
+			items = append(items, message)
 			said = len(items)
-		case b.Type == core.BlockReasoning && b.Origin == origin && isReasoning(b.Echo):
-			items = append(items, b.Echo)
+		case b.Type == core.BlockReasoning && own:
+			items = appendReasoning(items, b.Echo, ids)
 		}
 	}
 	for i, call := range m.ToolCalls {
-		if call.Origin == origin && isReasoning(call.Echo) {
-			items = append(items, call.Echo)
+		if call.Origin == origin {
+			items = appendReasoning(items, call.Echo, ids)
 		}
-		items = append(items, inputCall{Type: "function_call", CallID: ids[i], Name: plainName(call.Name), Arguments: string(wire.ArgumentObject(call.Arguments))})
+		items = append(items, inputCall{Type: "function_call", CallID: calls[i], Name: plainName(call.Name), Arguments: string(wire.ArgumentObject(call.Arguments))})
 		said = len(items)
 	}
 	return items[:said] // reasoning without the item that followed it is refused
@@ -144,7 +151,7 @@ func inputFile(b core.Block) (part inputPart, err error) {
 	data := "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(b.Data)
 	switch {
 	case strings.HasPrefix(kind, "image/"):
-		return inputPart{Type: "input_image", ImageURL: cmp.Or(b.URL, data)}, nil
+		return inputPart{Type: "input_image", ImageURL: cmp.Or(b.URL, data), Detail: "auto"}, nil
 	case kind == "application/pdf" && b.URL != "":
 		return inputPart{Type: "input_file", FileURL: b.URL}, nil
 	case kind == "application/pdf":
@@ -155,17 +162,38 @@ func inputFile(b core.Block) (part inputPart, err error) {
 	return part, invalid(fmt.Sprintf("a file of media type %s is not supported by this API, which accepts images, PDF and the bytes of text", kind))
 }
 
-// reasoningItem is a reasoning item as it is returned, without its id and status, which
-// only the server's store knows.
+// reasoningItem is a reasoning item as it is returned, without its status, which only the
+// server's store knows. The same holds for the id at OpenAI; other hosts require it, as the
+// API's description does. Content is the text of hosts that do not encrypt it.
 type reasoningItem struct {
 	Type      string          `json:"type"`
+	ID        string          `json:"id,omitempty"`
 	Summary   json.RawMessage `json:"summary"`
-	Encrypted string          `json:"encrypted_content"`
+	Content   json.RawMessage `json:"content,omitempty"`
+	Encrypted string          `json:"encrypted_content,omitempty"`
 }
 
-// isReasoning reports whether an echo is such an item: a model of the same name may have
-// been spoken to over Chat Completions before.
-func isReasoning(echo json.RawMessage) bool {
+// appendReasoning appends the item that an echo is. It appends nothing for another echo: a
+// model of the same name may have been spoken to over Chat Completions before.
+func appendReasoning(items []any, echo json.RawMessage, ids bool) []any {
 	var item reasoningItem
-	return json.Unmarshal(echo, &item) == nil && item.Type == "reasoning" && item.Encrypted != ""
+	if json.Unmarshal(echo, &item) != nil || item.Type != "reasoning" || item.Encrypted == "" && len(item.Content) == 0 {
+		return items
+	}
+	if !ids {
+		item.ID = ""
+	}
+	return append(items, item)
+}
+
+// textEcho is the echo of a text.
+type textEcho struct {
+	Phase string `json:"phase"` // commentary, or final_answer
+}
+
+// phaseOf returns the phase of a text; empty: it has none.
+func phaseOf(echo json.RawMessage) string {
+	var e textEcho
+	_ = json.Unmarshal(echo, &e) // another echo has none
+	return e.Phase
 }

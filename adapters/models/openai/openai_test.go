@@ -58,7 +58,7 @@ func lines(stream iter.Seq2[model.Delta, error]) []string {
 		}
 		switch d.Type {
 		case model.DeltaText:
-			out = append(out, "text "+d.Text)
+			out = append(out, "text "+d.Text+echoed(d))
 		case model.DeltaReasoning:
 			out = append(out, "reasoning "+d.Text+echoed(d))
 		case model.DeltaToolStart:

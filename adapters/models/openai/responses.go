@@ -17,6 +17,7 @@ import (
 type responsesProvider struct {
 	endpoint string
 	summary  string
+	ids      bool     // reasoning goes back with its ids
 	narrow   []narrow // models that know fewer levels than the API
 	client   *wire.Client
 	header   func(http.Header, secret.String)
@@ -39,6 +40,7 @@ func openResponses(options Options) (*responsesProvider, error) {
 	return &responsesProvider{
 		endpoint: base.JoinPath("responses").String(),
 		summary:  options.ReasoningSummary,
+		ids:      dialectOf(base.Hostname()) != DialectOpenAI,
 		narrow:   kins[dialectOf(base.Hostname())].narrow,
 		client:   client,
 		header:   options.header,
@@ -139,7 +141,7 @@ func (m *responsesProvider) encode(request model.Request) ([]byte, error) {
 			payload.Reasoning.Summary = m.summary
 		}
 	}
-	input, err := encodeInput(request)
+	input, err := encodeInput(request, m.ids)
 	if err != nil {
 		return nil, err
 	}

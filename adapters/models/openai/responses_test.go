@@ -26,7 +26,8 @@ func responses(t testing.TB, options Options) *responsesProvider {
 }
 
 const (
-	kept    = `{"type":"reasoning","summary":[],"encrypted_content":"e1"}`
+	kept    = `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"e1"}`
+	sent    = `{"type":"reasoning","summary":[],"encrypted_content":"e1"}` // to OpenAI
 	keptToo = `{"type":"reasoning","summary":[],"encrypted_content":"e2"}`
 	own     = "openai/gpt-5"
 )
@@ -82,13 +83,13 @@ func TestResponsesBodies(t *testing.T) {
 			{Role: core.RoleAssistant, Content: []core.Block{thought(kept, own), block(core.BlockText, "1.")}},
 			core.UserMessage("thanks").WithID("2"),
 		}}, `{"model":"gpt-5","input":[{"type":"message","role":"system","content":"It is noon."},{"type":"message","role":"user","content":"add"},` +
-			kept + `,{"type":"message","role":"assistant","content":[{"type":"output_text","text":"One moment."}]},` +
+			sent + `,{"type":"message","role":"assistant","content":"One moment."},` +
 			`{"type":"function_call","call_id":"c2_0","name":"add","arguments":"{\"a\": 1}"},{"type":"function_call_output","call_id":"c2_0","output":"{\"sum\":1}"},` +
-			kept + `,{"type":"message","role":"assistant","content":[{"type":"output_text","text":"1."}]},{"type":"message","role":"user","content":"thanks"}]` + end},
+			sent + `,{"type":"message","role":"assistant","content":"1."},{"type":"message","role":"user","content":"thanks"}]` + end},
 		{"reasoning between calls", Options{}, model.Request{Model: "gpt-5", Origin: own, Messages: []core.Message{
 			{Role: core.RoleAssistant, Content: []core.Block{thought(kept, own)}, ToolCalls: []core.ToolCall{call, {ID: "call_y", Name: "now", Echo: json.RawMessage(keptToo), Origin: own}}},
 			result, {Role: core.RoleTool, ToolResult: &core.ToolResult{CallID: "call_y", Message: "noon"}},
-		}}, `{"model":"gpt-5","input":[` + kept + `,{"type":"function_call","call_id":"c0_0","name":"add","arguments":"{\"a\": 1}"},` +
+		}}, `{"model":"gpt-5","input":[` + sent + `,{"type":"function_call","call_id":"c0_0","name":"add","arguments":"{\"a\": 1}"},` +
 			keptToo + `,{"type":"function_call","call_id":"c0_1","name":"now","arguments":"{}"},` +
 			`{"type":"function_call_output","call_id":"c0_0","output":"{\"sum\":1}"},{"type":"function_call_output","call_id":"c0_1","output":"noon"}]` + end},
 		{"reasoning of another model, without an echo, and without what followed", Options{}, model.Request{Model: "gpt-5", Origin: own, Messages: []core.Message{
@@ -98,11 +99,11 @@ func TestResponsesBodies(t *testing.T) {
 			{Role: core.RoleAssistant, Content: []core.Block{block(core.BlockText, "a"), thought(kept, own), block(core.BlockText, "")}},
 			core.UserMessage("go on").WithID("2"),
 		}}, `{"model":"gpt-5","input":[{"type":"message","role":"user","content":"add"},{"type":"function_call","call_id":"c1_0","name":"add","arguments":"{}"},` +
-			`{"type":"function_call_output","call_id":"c1_0","output":"{\"sum\":1}"},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}]},` +
+			`{"type":"function_call_output","call_id":"c1_0","output":"{\"sum\":1}"},{"type":"message","role":"assistant","content":"a"},` +
 			`{"type":"message","role":"user","content":"go on"}]` + end},
 		{"echoes of Chat Completions", Options{}, model.Request{Model: "gpt-5", Origin: own, Messages: []core.Message{
 			{Role: core.RoleAssistant, Content: []core.Block{thought(`"reasoning_content"`, own), thought(`[{"type":"reasoning.text"}]`, own), thought(`{"type":"reasoning"}`, own), block(core.BlockText, "a")}},
-		}}, `{"model":"gpt-5","input":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}]}]` + end},
+		}}, `{"model":"gpt-5","input":[{"type":"message","role":"assistant","content":"a"}]` + end},
 		{"files", Options{}, model.Request{Model: "gpt-5", Messages: []core.Message{{Role: core.RoleUser, Content: []core.Block{
 			block(core.BlockText, "see"),
 			{Type: core.BlockFile, MediaType: "image/png", Data: []byte("abc")},
@@ -110,8 +111,8 @@ func TestResponsesBodies(t *testing.T) {
 			{Type: core.BlockFile, MediaType: "application/pdf", Data: []byte("abc")},
 			{Type: core.BlockFile, MediaType: "application/pdf", URL: "https://x/y.pdf"},
 			{Type: core.BlockFile, MediaType: "text/plain; charset=utf-8", Filename: "a.txt", Data: []byte("abc")},
-		}}}}, `{"model":"gpt-5","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"see"},{"type":"input_image","image_url":"data:image/png;base64,YWJj"},` +
-			`{"type":"input_image","image_url":"https://x/y.png"},{"type":"input_file","filename":"document.pdf","file_data":"data:application/pdf;base64,YWJj"},` +
+		}}}}, `{"model":"gpt-5","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"see"},{"type":"input_image","image_url":"data:image/png;base64,YWJj","detail":"auto"},` +
+			`{"type":"input_image","image_url":"https://x/y.png","detail":"auto"},{"type":"input_file","filename":"document.pdf","file_data":"data:application/pdf;base64,YWJj"},` +
 			`{"type":"input_file","file_url":"https://x/y.pdf"},{"type":"input_text","text":"a.txt:\nabc"}]}]` + end},
 	}
 	for _, tt := range tests {
@@ -229,7 +230,7 @@ var responseStreams = []struct {
 		`{"type":"response.output_item.done","output_index":2,"item":{"type":"function_call","id":"fc_1","call_id":"call_1","name":"add","arguments":"{\"a\":1}"}}`,
 		`{"type":"response.completed","response":{"status":"completed","usage":{"input_tokens":20,"input_tokens_details":{"cached_tokens":8,"cache_write_tokens":4},"output_tokens":9,"output_tokens_details":{"reasoning_tokens":3}}}}`,
 		`{"type":"response.output_text.delta","delta":"late"}`),
-		[]string{"reasoning One.", "reasoning \n\n", "reasoning Two.", `reasoning ` + `echo {"type":"reasoning","summary":[{"type":"summary_text","text":"One."}],"encrypted_content":"e"}`,
+		[]string{"reasoning One.", "reasoning \n\n", "reasoning Two.", `reasoning ` + `echo {"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"One."}],"encrypted_content":"e"}`,
 			"text I add.", "call 0 call_1 add", `argument 0 {"a":`, "argument 0 1}",
 			`usage {"input":20,"output":9,"cache_read":8,"cache_write":4,"reasoning":3}`, "stop tool_use"}},
 	{"two calls interleaved", data(
@@ -254,7 +255,7 @@ var responseStreams = []struct {
 		`{"type":"response.output_item.done","output_index":1,"item":{"type":"reasoning","id":"rs_1","summary":null,"encrypted_content":"e"}}`,
 		`{"type":"response.output_item.added","output_index":2,"item":{"type":"function_call","id":"fc_2","call_id":"call_2","name":"b"}}`,
 		`{"type":"response.output_item.added","output_index":3,"item":{"type":"function_call","id":"fc_3","call_id":"call_3","name":"c"}}`, completed),
-		[]string{"call 0 call_1 a", `call 1 call_2 b echo {"type":"reasoning","summary":[],"encrypted_content":"e"}`, "call 2 call_3 c", "stop tool_use"}},
+		[]string{"call 0 call_1 a", `call 1 call_2 b echo {"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"e"}`, "call 2 call_3 c", "stop tool_use"}},
 	{"reasoning in the open has no echo", data(
 		`{"type":"response.reasoning_text.delta","output_index":0,"delta":"hm"}`,
 		`{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","id":"rs_1","summary":[]}}`,

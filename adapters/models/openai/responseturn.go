@@ -31,6 +31,8 @@ type responseItem struct {
 	Arguments fragmentText    `json:"arguments"`
 	Encrypted string          `json:"encrypted_content"`
 	Summary   json.RawMessage `json:"summary"`
+	Content   json.RawMessage `json:"content"`
+	Phase     looseText       `json:"phase"`
 }
 
 type response struct {
@@ -59,6 +61,7 @@ type responseTurn struct {
 	deltas  []model.Delta
 	calls   []responseCall // by the index of our deltas
 	echo    json.RawMessage
+	spoke   bool // text came of the newest message
 	refused bool
 	end     response
 }
@@ -131,6 +134,7 @@ func (t *responseTurn) add(e *responseEvent) error {
 // echo goes with the call that follows it.
 func (t *responseTurn) say(kind model.DeltaType, text string) {
 	if text != "" && (kind == model.DeltaText || len(t.calls) == 0) {
+		t.spoke = kind == model.DeltaText
 		t.deltas = append(t.deltas, model.Delta{Type: kind, Text: text})
 	}
 }
@@ -139,15 +143,21 @@ func (t *responseTurn) say(kind model.DeltaType, text string) {
 func (t *responseTurn) addItem(e *responseEvent) error {
 	done := e.Type == "response.output_item.done"
 	switch {
-	case e.Item.Type == "reasoning" && done && e.Item.Encrypted != "":
+	case e.Item.Type == "reasoning" && done && (e.Item.Encrypted != "" || isList(e.Item.Content)):
 		return t.keep(e.Item)
+	case e.Item.Type == "message":
+		if done && t.spoke && e.Item.Phase != "" {
+			echo, _ := json.Marshal(textEcho{string(e.Item.Phase)}) // a text has always a form
+			t.deltas = append(t.deltas, model.Delta{Type: model.DeltaText, Echo: echo})
+		}
+		t.spoke = false
 	case e.Item.Type == "function_call":
 		i := t.find(e.OutputIndex, e.Item.ID)
 		if i < 0 {
 			if e.Item.Name == "" {
 				return fmt.Errorf("the call of item %d has no name", e.OutputIndex)
 			}
-			i = len(t.calls)
+			i, t.spoke = len(t.calls), false
 			t.calls = append(t.calls, responseCall{output: e.OutputIndex, item: e.Item.ID})
 			t.deltas = append(t.deltas, model.Delta{Type: model.DeltaToolStart, Index: i, CallID: e.Item.CallID, Name: e.Item.Name, Echo: t.echo})
 			t.echo = nil
@@ -161,7 +171,10 @@ func (t *responseTurn) addItem(e *responseEvent) error {
 
 // keep makes the echo of a reasoning item that is complete.
 func (t *responseTurn) keep(item responseItem) error {
-	kept := reasoningItem{Type: "reasoning", Summary: item.Summary, Encrypted: item.Encrypted}
+	kept := reasoningItem{Type: "reasoning", ID: item.ID, Summary: item.Summary, Encrypted: item.Encrypted}
+	if item.Encrypted == "" {
+		kept.Content = item.Content
+	}
 	if len(kept.Summary) == 0 || string(kept.Summary) == "null" {
 		kept.Summary = json.RawMessage("[]")
 	}
@@ -175,6 +188,12 @@ func (t *responseTurn) keep(item responseItem) error {
 	}
 	t.deltas = append(t.deltas, model.Delta{Type: model.DeltaReasoning, Echo: echo})
 	return nil
+}
+
+// isList reports whether content has a part.
+func isList(content json.RawMessage) bool {
+	var parts []json.RawMessage
+	return json.Unmarshal(content, &parts) == nil && len(parts) > 0
 }
 
 // find returns our index of a call, -1 if there is no such call.

@@ -28,6 +28,7 @@ func TestARetryGoesOnFromWhatWasShown(t *testing.T) {
 		return model.Delta{Type: model.DeltaUsage, Usage: core.Usage{Input: in, Output: out}}
 	}
 	echo := model.Delta{Type: model.DeltaReasoning, Echo: json.RawMessage(`"signed"`)}
+	phase := model.Delta{Type: model.DeltaText, Echo: json.RawMessage(`"phase"`)}
 	const note = "user: " + cutturn.Note
 	tests := []struct {
 		name   string
@@ -170,6 +171,23 @@ func TestARetryGoesOnFromWhatWasShown(t *testing.T) {
 			},
 			asked: []string{"", `assistant: (hm "signed") y|` + note},
 			turn:  `reasoning "hm" echo "signed" text "y" reasoning "or" text "es" end_turn`,
+		},
+		{
+			name:  "a text that its provider has marked is a block, and stays one where the call behind it is void",
+			calls: [][]model.Delta{{say("a"), phase, say("b"), phase, begin(0, "", "echo")}, {say("c"), stopped}},
+			events: []string{
+				"text_delta 1.1.0-1-f a", "text_delta 1.1.1-1-f b", "tool_call_start 1.1.2-0-d ID_1_0 echo", "inference_retry", "tool_call_cancel ID_1_0 echo",
+				"text_delta 1.2.2-1-f c", "inference_complete 1.2.3-0-i",
+			},
+			asked: []string{"", "assistant: ab|" + note},
+			turn:  `text "a" echo "phase" text "b" echo "phase" text "c" end_turn`,
+		},
+		{
+			name:   "the marks of texts are not shown",
+			calls:  [][]model.Delta{{say("a"), phase, say("b"), phase, stopped}},
+			events: []string{"text_delta 1.1.0-1-f a", "text_delta 1.1.1-1-f b", "inference_complete 1.1.2-0-i"},
+			asked:  []string{""},
+			turn:   `text "a" echo "phase" text "b" echo "phase" end_turn`,
 		},
 		{
 			name:  "a thought that has not begun leaves nothing",

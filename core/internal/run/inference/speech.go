@@ -1,6 +1,7 @@
 package inference
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,14 +43,13 @@ func (s *speech) add(d model.Delta) error {
 	switch d.Type {
 	case model.DeltaText:
 		s.say(core.BlockText, core.EventTextDelta, d.Text)
+		if d.Echo != nil { // nothing that a client needs
+			s.sign(d.Echo)
+		}
 	case model.DeltaReasoning:
 		s.say(core.BlockReasoning, core.EventReasoningDelta, d.Text)
-		// An echo (a provider's signature over its reasoning) ends its block, and
-		// returns to no other model than the one that made it.
 		if d.Echo != nil {
-			s.endBlock()
-			s.blocks[len(s.blocks)-1].Echo = d.Echo
-			s.blocks[len(s.blocks)-1].Origin = s.origin
+			s.sign(d.Echo)
 			s.emitEcho(len(s.blocks) - 1)
 		}
 	case model.DeltaToolStart:
@@ -101,6 +101,14 @@ func (s *speech) say(kind core.BlockType, event core.EventType, text string) {
 	if text != "" {
 		s.emit(core.Event{Type: event, Delta: text}, len(s.blocks), s.text.Len())
 	}
+}
+
+// sign ends the open block with an echo (a provider's signature over its reasoning, or its
+// mark of a text), which returns to no other model than the one that made it.
+func (s *speech) sign(echo json.RawMessage) {
+	s.endBlock()
+	b := &s.blocks[len(s.blocks)-1]
+	b.Echo, b.Origin = echo, s.origin
 }
 
 // emitEcho announces what a provider wants back of a block that has ended.
@@ -232,7 +240,7 @@ func (s *speech) cut() (dropped bool) {
 		s.endBlock()
 	case s.kind == core.BlockReasoning:
 		s.kind = ""
-	case s.kind == "" && last >= 0 && s.blocks[last].Type == core.BlockText: // a dropped call had closed it
+	case s.kind == "" && last >= 0 && s.blocks[last].Type == core.BlockText && s.blocks[last].Echo == nil: // a dropped call had closed it
 		s.kind = core.BlockText
 		s.text.WriteString(s.blocks[last].Text)
 		s.blocks = s.blocks[:last]
@@ -271,7 +279,7 @@ func (s *speech) retell(began int64) {
 	s.of.Events.Emit(core.Event{Type: core.EventStepStart, Time: core.Millis(began), MessageID: s.id})
 	for i, b := range s.blocks {
 		s.emitBlock(b.Type, b.Text, i)
-		if b.Echo != nil {
+		if b.Type == core.BlockReasoning && b.Echo != nil {
 			s.emitEcho(i)
 		}
 	}

@@ -111,9 +111,9 @@ func (d *director) say(m *core.Message, yield func(model.Delta, error) bool) {
 	for d.said < len(m.Content) {
 		block := m.Content[d.said]
 		d.said++
-		delta := model.Delta{Type: model.DeltaText, Text: block.Text}
+		delta := model.Delta{Type: model.DeltaText, Text: block.Text, Echo: block.Echo}
 		if block.Type == core.BlockReasoning {
-			delta.Type, delta.Echo = model.DeltaReasoning, block.Echo
+			delta.Type = model.DeltaReasoning
 		}
 		if !yield(delta, nil) {
 			return
