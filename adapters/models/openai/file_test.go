@@ -67,7 +67,7 @@ func TestAFileAlone(t *testing.T) {
 	}
 	for got, want := range map[string]string{
 		string(chat):  `{"model":"m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,YWJj"}}]}],"stream":true,"stream_options":{"include_usage":true}}`,
-		string(input): `{"model":"gpt-4.1","input":[{"type":"message","role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,YWJj"}]}],"store":false,"stream":true}`,
+		string(input): `{"model":"gpt-4.1","input":[{"type":"message","role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,YWJj","detail":"auto"}]}],"store":false,"stream":true}`,
 	} {
 		if got != want {
 			t.Errorf("request %s\nwant    %s", got, want)
