@@ -72,19 +72,19 @@ func TestFilesOfResultsFollowInChatCompletions(t *testing.T) {
 func TestFilesOfResultsInTheResponsesAPI(t *testing.T) {
 	request := drawn()
 	request.Messages[3].ToolResult.Content = []core.Block{{Type: core.BlockFile, MediaType: "application/pdf", Data: []byte("4"), Filename: "a.pdf"}}
-	items, err := encodeInput(request)
+	items, err := encodeInput(request, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, _ := json.Marshal(items[3:5])
-	want := `[{"type":"function_call_output","call_id":"c1_0","output":[{"type":"input_text","text":"One."},{"type":"input_image","image_url":"data:image/png;base64,MQ=="},` +
+	want := `[{"type":"function_call_output","call_id":"c1_0","output":[{"type":"input_text","text":"One."},{"type":"input_image","image_url":"data:image/png;base64,MQ==","detail":"auto"},` +
 		`{"type":"input_text","text":"A cat."},{"type":"input_text","text":"` + omittedZip + `"}]},` +
 		`{"type":"function_call_output","call_id":"c1_1","output":[{"type":"input_file","filename":"a.pdf","file_data":"data:application/pdf;base64,NA=="}]}]`
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	request.Inputs = []string{}
-	if items, err = encodeInput(request); err != nil {
+	if items, err = encodeInput(request, true); err != nil {
 		t.Fatal(err)
 	}
 	got, _ = json.Marshal(items[4])
