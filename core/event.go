@@ -30,6 +30,9 @@ const (
 	// A block of reasoning ends, and the provider expects an opaque form of it in later
 	// requests. Placed.
 	EventReasoningEncrypted EventType = "reasoning_encrypted_value"
+	// The citations of a block of the model's text. The event follows the text of the turn,
+	// one for each block that has citations, before tool_call_ready. Placed.
+	EventTextAnnotations EventType = "text_annotations"
 	// A tool call starts. Placed.
 	EventToolCallStart EventType = "tool_call_start"
 	// A piece of the JSON text of a call's arguments. Placed.
@@ -109,8 +112,13 @@ type Event struct {
 	AgentID  string `json:"agent_id,omitempty"`  // run_start: the agent of the run
 	Origin   Origin `json:"origin,omitempty"`    // run_start: absent for a user, or "internal"
 
-	MessageID string `json:"message_id,omitempty"` // step_start, reasoning_*, text_delta, tool_call_start, tool_call_delta, tool_call_ready, tool_call_stream_delta, tool_call_done, inference_complete, inference_failed, activity_*: the message that the event is part of. An activity has its own
+	MessageID string `json:"message_id,omitempty"` // step_start, reasoning_*, text_delta, text_annotations, tool_call_start, tool_call_delta, tool_call_ready, tool_call_stream_delta, tool_call_done, inference_complete, inference_failed, activity_*: the message that the event is part of. An activity has its own
 	Delta     string `json:"delta,omitempty"`      // text_delta, reasoning_delta, tool_call_delta, tool_call_stream_delta: the text to append
+
+	// Block is the index of the text among the content of the message, from 0. The offsets of
+	// Annotations are bytes of that text alone.
+	Block       int          `json:"block,omitempty"`       // text_annotations
+	Annotations []Annotation `json:"annotations,omitempty"` // text_annotations: all citations of the block
 
 	ActivityType string          `json:"activity_type,omitempty"` // activity_*: the kind of progress, such as tool_progress
 	Content      json.RawMessage `json:"content,omitempty"`       // activity_snapshot: any JSON

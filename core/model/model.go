@@ -94,6 +94,7 @@ const (
 	DeltaToolArgument                      // Text is appended to the arguments of call Index
 	DeltaUsage                             // Usage so far; the last one counts
 	DeltaStop                              // the stream is complete
+	DeltaAnnotation                        // Annotation cites a source of the turn's text; its offsets are bytes of all Text of DeltaText in this stream so far
 )
 
 // Delta is one piece of a turn.
@@ -106,4 +107,6 @@ type Delta struct {
 	Echo   json.RawMessage
 	Usage  core.Usage
 	Stop   core.StopReason
+
+	Annotation *core.Annotation
 }

@@ -1,6 +1,9 @@
 package anthropic
 
-import "github.com/reveille-run/reveille/core"
+import (
+	"github.com/reveille-run/reveille/adapters/models/internal/wire"
+	"github.com/reveille-run/reveille/core"
+)
 
 // event is the data of one event of a stream. Unknown fields are ignored.
 type event struct {
@@ -25,6 +28,8 @@ type eventBlock struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
 	Input     input  `json:"input"`
+
+	Citations wire.Loose[[]citation] `json:"citations"` // of a text, from servers that send blocks whole
 }
 
 // eventDelta is a piece of a block, or the end of the message.
@@ -35,6 +40,8 @@ type eventDelta struct {
 	Signature  string `json:"signature"`
 	Arguments  string `json:"partial_json"`
 	StopReason string `json:"stop_reason"`
+
+	Citation wire.Loose[citation] `json:"citation"`
 }
 
 // input is a call's arguments in the event that begins it: {} from Anthropic itself, all

@@ -21,6 +21,7 @@ type turn struct {
 	began  bool   // the message has
 	id     string // of the message; empty: the server gives none
 	finish string // the stop reason
+	said   wire.TurnText
 }
 
 // part is a block that comes in.
@@ -32,6 +33,8 @@ type part struct {
 	thinking  strings.Builder // so far, to go back as it came
 	signature strings.Builder
 	data      string // of redacted thinking
+	from      int    // of a text: its place in what was said
+	citations []citation
 }
 
 // Add implements wire.Turn.
@@ -97,6 +100,7 @@ func (t *turn) begin(index int, b *eventBlock) error {
 	t.open[index] = p
 	switch b.Type {
 	case "text":
+		p.from, p.citations = t.said.Len(), b.Citations.Value
 		t.say(model.DeltaText, b.Text)
 	case "thinking":
 		p.thinking.WriteString(b.Thinking)
@@ -124,6 +128,8 @@ func (t *turn) piece(index int, d *eventDelta) error {
 	switch {
 	case d.Type == "text_delta" && p.kind == "text":
 		t.say(model.DeltaText, d.Text)
+	case d.Type == "citations_delta" && p.kind == "text":
+		p.citations = append(p.citations, d.Citation.Value)
 	case d.Type == "thinking_delta" && p.kind == "thinking":
 		p.thinking.WriteString(d.Thinking)
 		t.say(model.DeltaReasoning, d.Thinking)
@@ -144,6 +150,9 @@ func (t *turn) end(index int) error {
 		return fmt.Errorf("the end of block %d, which is not open", index)
 	}
 	delete(t.open, index)
+	for i := range p.citations { // all of a block's text is cited from each
+		t.deltas = append(t.deltas, wire.Cite(p.citations[i].annotation(t.said.At(p.from), t.said.At(t.said.Len()))))
+	}
 	switch {
 	case p.kind == "thinking" && p.signature.Len() > 0:
 		return t.echo(struct {
@@ -221,9 +230,13 @@ func cutting(reason string) bool {
 }
 
 func (t *turn) say(kind model.DeltaType, text string) {
-	if text != "" {
-		t.deltas = append(t.deltas, model.Delta{Type: kind, Text: text})
+	if text == "" {
+		return
 	}
+	if kind == model.DeltaText {
+		t.said.Add(text)
+	}
+	t.deltas = append(t.deltas, model.Delta{Type: kind, Text: text})
 }
 
 func (t *turn) argue(call int, text string) {

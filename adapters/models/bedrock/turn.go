@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
 
+	"github.com/reveille-run/reveille/adapters/models/internal/wire"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 )
@@ -23,6 +24,10 @@ type turn struct {
 	stopped   bool            // messageStop came
 	metered   bool            // so did the usage
 	stop      core.StopReason
+
+	said      wire.TurnText
+	from      int // of the open block: its place in what was said
+	citations []types.CitationsDelta
 }
 
 // patience is how long the next event may take.
@@ -85,6 +90,8 @@ func (t *turn) piece(e types.ContentBlockDeltaEvent) error {
 			return broken(fmt.Sprintf("arguments of block %d, which is not a tool call", aws.ToInt32(e.ContentBlockIndex)))
 		}
 		t.say(model.Delta{Type: model.DeltaToolArgument, Index: i, Text: aws.ToString(d.Value.Input)})
+	case *types.ContentBlockDeltaMemberCitation:
+		t.citations = append(t.citations, d.Value)
 	case *types.ContentBlockDeltaMemberReasoningContent:
 		switch r := d.Value.(type) {
 		case *types.ReasoningContentBlockDeltaMemberText:
@@ -99,13 +106,22 @@ func (t *turn) piece(e types.ContentBlockDeltaEvent) error {
 }
 
 func (t *turn) say(d model.Delta) {
-	if d.Text != "" {
-		t.deltas = append(t.deltas, d)
+	if d.Text == "" {
+		return
 	}
+	if d.Type == model.DeltaText {
+		t.said.Add(d.Text)
+	}
+	t.deltas = append(t.deltas, d)
 }
 
-// endBlock gives the open reasoning block what must be sent back with it.
+// endBlock gives the open text block its citations, and the open reasoning block what must
+// be sent back with it.
 func (t *turn) endBlock() error {
+	for i := range t.citations {
+		t.deltas = append(t.deltas, wire.Cite(annotation(&t.citations[i], t.said.At(t.from), t.said.At(t.said.Len()))))
+	}
+	t.from, t.citations = t.said.Len(), nil
 	e := echo{Signature: t.signature.String(), Redacted: t.redacted}
 	t.signature.Reset()
 	t.redacted = nil

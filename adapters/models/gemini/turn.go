@@ -60,6 +60,7 @@ func (t *turn) addCandidate(c *candidate) error {
 			return err
 		}
 	}
+	t.cite(&c.Grounding.Value, &c.Citations.Value)
 	if c.FinishReason != "" && c.FinishReason != "FINISH_REASON_UNSPECIFIED" {
 		t.finish, t.message = c.FinishReason, c.FinishMessage
 	}

@@ -1,6 +1,10 @@
 package gemini
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/reveille-run/reveille/adapters/models/internal/wire"
+)
 
 // The request as the API spells it. Fields and tools keep their order, since the
 // provider's cache compares beginnings.
@@ -89,8 +93,8 @@ type (
 	}
 )
 
-// chunk is the data of one event of a stream. Fields that are not read, such as
-// grounding and safety ratings, are ignored.
+// chunk is the data of one event of a stream. Fields that are not read, such as safety
+// ratings, are ignored.
 type chunk struct {
 	Candidates     []candidate     `json:"candidates"`
 	PromptFeedback promptFeedback  `json:"promptFeedback"`
@@ -103,6 +107,9 @@ type candidate struct {
 	Content       content `json:"content"`
 	FinishReason  string  `json:"finishReason"`
 	FinishMessage string  `json:"finishMessage"`
+
+	Grounding wire.Loose[grounding] `json:"groundingMetadata"`
+	Citations wire.Loose[citations] `json:"citationMetadata"`
 }
 
 type promptFeedback struct {

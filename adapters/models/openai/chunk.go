@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"github.com/reveille-run/reveille/adapters/models/internal/wire"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -14,6 +15,9 @@ type chunk struct {
 	Choices []choice        `json:"choices"`
 	Usage   *usage          `json:"usage"`
 	Error   json.RawMessage `json:"error"`
+
+	Citations wire.Loose[[]looseText]    `json:"citations"`      // Perplexity, xAI: addresses
+	Results   wire.Loose[[]searchResult] `json:"search_results"` // Perplexity
 }
 
 // isError reports whether a chunk is an error in a stream that began well.
@@ -34,6 +38,7 @@ type delta struct {
 	Reasoning        looseText   `json:"reasoning"`         // Groq, OpenRouter, Ollama, vLLM
 	ReasoningDetails []detail    `json:"reasoning_details"` // OpenRouter
 	ToolCalls        []callDelta `json:"tool_calls"`
+	Annotations      annotations `json:"annotations"`
 }
 
 // reasoning is the same text once when a server sends it under both names.

@@ -17,10 +17,13 @@ type responseEvent struct {
 	OutputIndex  int          `json:"output_index"`
 	ItemID       string       `json:"item_id"`
 	SummaryIndex int          `json:"summary_index"`
+	ContentIndex int          `json:"content_index"`
 	Delta        looseText    `json:"delta"`
 	Arguments    fragmentText `json:"arguments"`
 	Item         responseItem `json:"item"`
 	Response     response     `json:"response"`
+
+	Annotation wire.Loose[responseCitation] `json:"annotation"`
 }
 
 type responseItem struct {
@@ -64,6 +67,8 @@ type responseTurn struct {
 	spoke   bool // text came of the newest message
 	refused bool
 	end     response
+	said    wire.TurnText
+	parts   map[[2]int]int // places of the text parts in what was said, by output_index and content_index
 }
 
 type responseCall struct {
@@ -105,10 +110,13 @@ func (t *responseTurn) Add(e wire.Event) (deltas []model.Delta, last bool, err e
 func (t *responseTurn) add(e *responseEvent) error {
 	switch e.Type {
 	case "response.output_text.delta":
+		t.part(e)
 		t.say(model.DeltaText, string(e.Delta))
 	case "response.refusal.delta":
 		t.say(model.DeltaText, string(e.Delta))
 		t.refused = true
+	case "response.output_text.annotation.added":
+		t.cite(&e.Annotation.Value, t.part(e))
 	case "response.reasoning_summary_part.added":
 		if e.SummaryIndex > 0 {
 			t.say(model.DeltaReasoning, "\n\n")
@@ -135,8 +143,26 @@ func (t *responseTurn) add(e *responseEvent) error {
 func (t *responseTurn) say(kind model.DeltaType, text string) {
 	if text != "" && (kind == model.DeltaText || len(t.calls) == 0) {
 		t.spoke = kind == model.DeltaText
+		if kind == model.DeltaText {
+			t.said.Add(text)
+		}
 		t.deltas = append(t.deltas, model.Delta{Type: kind, Text: text})
 	}
+}
+
+// part is the place of the event's text part in what was said. A part that is new begins
+// now.
+func (t *responseTurn) part(e *responseEvent) int {
+	at := [2]int{e.OutputIndex, e.ContentIndex}
+	from, known := t.parts[at]
+	if !known {
+		if t.parts == nil {
+			t.parts = map[[2]int]int{}
+		}
+		from = t.said.Len()
+		t.parts[at] = from
+	}
+	return from
 }
 
 // addItem takes an item that begins or is complete.

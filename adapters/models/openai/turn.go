@@ -22,6 +22,8 @@ type turn struct {
 	thinks  bool    // reasoning came whose echo did not
 	details details // what OpenRouter wants back
 	held    int     // bytes of calls that are not shown yet: their details may follow them
+	said    wire.TurnText
+	sources map[string]bool // addresses that were cited for the whole message
 }
 
 // call is a tool call whose pieces come in.
@@ -68,6 +70,7 @@ func (t *turn) add(c *chunk) []model.Delta {
 			t.addChoice(&c.Choices[i])
 		}
 	}
+	t.addSources(c)
 	if c.Usage != nil {
 		t.deltas = append(t.deltas, model.Delta{Type: model.DeltaUsage, Usage: c.Usage.core()})
 	}
@@ -93,6 +96,7 @@ func (t *turn) addChoice(c *choice) {
 	}
 	t.addText(model.DeltaText, c.Delta.Refusal)
 	t.refused = t.refused || c.Delta.Refusal != ""
+	t.addCitations(c.Delta.Annotations)
 	for i := range c.Delta.ToolCalls {
 		t.endReasoning(false)
 		t.addCall(&c.Delta.ToolCalls[i])
@@ -132,6 +136,7 @@ func (t *turn) addText(kind model.DeltaType, text string) {
 	}
 	if kind == model.DeltaText {
 		t.endReasoning(false)
+		t.said.Add(text)
 	}
 	t.deltas = append(t.deltas, model.Delta{Type: kind, Text: text})
 }

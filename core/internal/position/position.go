@@ -56,6 +56,8 @@ func KindOf(t core.EventType) (kind Kind, ok bool) {
 		kind = 'f'
 	case core.EventToolCallDelta:
 		kind = 'g'
+	case core.EventTextAnnotations:
+		kind = 't'
 	case core.EventToolCallReady:
 		kind = 'h'
 	case core.EventInferenceComplete:
@@ -83,6 +85,7 @@ const (
 	rankRun    = iota + 1 // run_start, which is the run's and no attempt's
 	rankStep              // step_start, step_restarted
 	rankDelta             // tool_call_start, the deltas and reasoning_encrypted_value: by block and end, the others by block
+	rankNotes             // text_annotations, by block, when the whole turn was said
 	rankReady             // in call order, when all arguments are complete
 	rankTurn              // inference_complete or inference_failed, then what the turn changed
 	rankResult            // in call order
@@ -102,6 +105,8 @@ func (k Kind) rank() int {
 		return rankStep
 	case 'd', 'e', 'f', 'g', 'o':
 		return rankDelta
+	case 't':
+		return rankNotes
 	case 'h':
 		return rankReady
 	case 'i', 'n', turnDelta:

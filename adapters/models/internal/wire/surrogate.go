@@ -82,6 +82,10 @@ type place struct {
 // Join yields a delta without marks. The first half at its end is held back until the
 // second one comes; a half that stays alone becomes U+FFFD. It returns what yield returned.
 func (j *Joiner) Join(d model.Delta, yield func(model.Delta) bool) bool {
+	if d.Annotation != nil { // it is about text that may go on
+		d.Annotation = joinNote(*d.Annotation)
+		return yield(d)
+	}
 	if len(j.held) == 0 && !HasHalf(d.Text) && !HasHalf(d.Name) && !HasHalf(d.CallID) && !bytes.Contains(d.Echo, []byte(mark)) {
 		return yield(d)
 	}

@@ -214,6 +214,15 @@ func (e *Emitter) Ready(turn *core.Message, i, end int) {
 	e.EmitAt(readyEvent(turn, i), len(turn.Content)+i, end)
 }
 
+// Annotations announces the citations of a turn's texts, at the end of each text.
+func (e *Emitter) Annotations(turn *core.Message) {
+	for i := range turn.Content {
+		if b := &turn.Content[i]; len(b.Annotations) > 0 {
+			e.EmitAt(annotationsEvent(turn, i), i, len(b.Text))
+		}
+	}
+}
+
 // Complete announces that the turn is complete. took is how long all its calls took
 // together, in milliseconds.
 func (e *Emitter) Complete(turn *core.Message, took int64) {

@@ -19,6 +19,13 @@ func readyEvent(turn *core.Message, i int) core.Event {
 	}
 }
 
+// annotationsEvent has the citations of a block of a turn.
+func annotationsEvent(turn *core.Message, block int) core.Event {
+	return core.Event{
+		Type: core.EventTextAnnotations, Time: core.Millis(turn.CreatedAt), MessageID: turn.ID, Block: block, Annotations: turn.Content[block].Annotations,
+	}
+}
+
 // completeEvent announces that the turn is complete, with the time that it took, in
 // milliseconds.
 func completeEvent(turn *core.Message, took int64) core.Event {

@@ -172,6 +172,7 @@ func (r *Replayer) replayTurn(entry *thread.Entry) {
 		at(core.Event{Type: core.EventToolCallStart, CallID: c.ID, Name: c.Name}, block, 0)
 		at(core.Event{Type: core.EventToolCallDelta, CallID: c.ID, Delta: string(c.Arguments)}, block, len(c.Arguments))
 	}
+	r.events.Annotations(m)
 	for i, c := range m.ToolCalls {
 		r.events.Ready(m, i, len(c.Arguments))
 	}

@@ -28,6 +28,8 @@ type speech struct {
 	dropped []string        // ids of calls that a failure has cut off: clients know them
 	stop    core.StopReason // that the model gave; "": none yet
 
+	notes notes // citations of the text
+
 	form      bool // a call of finalanswer.Tool is the answer: its arguments are text
 	answering bool // the call of answer's index is it
 	answered  bool // one was
@@ -72,6 +74,10 @@ func (s *speech) add(d model.Delta) error {
 		c.sent.WriteString(d.Text)
 		if text := c.arguments.add(d.Text); text != "" {
 			s.emit(core.Event{Type: core.EventToolCallDelta, CallID: c.id, Delta: text}, len(s.blocks)+i, c.arguments.size())
+		}
+	case model.DeltaAnnotation:
+		if d.Annotation != nil {
+			s.notes.add(*d.Annotation)
 		}
 	case model.DeltaStop:
 		s.stop = d.Stop
@@ -194,6 +200,7 @@ func (s *speech) said() string {
 // places, since readers have been shown them there, and without calls.
 func (s *speech) words() []core.Block {
 	s.endBlock()
+	s.notes.place(s.blocks)
 	return s.blocks
 }
 

@@ -258,7 +258,7 @@ func (t *Turn) infer(ctx context.Context) (*core.Message, error) {
 				return nil, err
 			}
 		default:
-			return t.complete(), nil
+			return t.complete(ctx), nil
 		}
 	}
 }
@@ -269,6 +269,7 @@ func (t *Turn) makeCall(ctx context.Context) error {
 	if t.continued == 0 || t.broken || t.call.Began == 0 {
 		t.call = thread.Attempt{Began: t.env().Millis(), Model: t.asked.Model}
 	}
+	t.speech.notes.base = len(t.speech.said())
 	err := t.step.Circuits.Call(ctx, t.member, t.asked, &t.spent, listener{t})
 	if _, refused := errors.AsType[*RefusedError](err); refused {
 		t.call = before
@@ -351,15 +352,18 @@ func (t *Turn) extend(ctx context.Context) error {
 // complete returns the whole turn and announces its calls and usage. Calls are ready
 // only now: before its stop a model may add to each of them. Usage is that of all
 // calls of the model in this delivery; those of earlier ones are not known.
-func (t *Turn) complete() *core.Message {
-	t.speech.endBlock()
+func (t *Turn) complete(ctx context.Context) *core.Message {
+	if n := t.speech.notes.dropped; n > 0 {
+		t.step.Claim.Warn(ctx, "citations of a turn dropped: too many", "dropped", n, "kept", len(t.speech.notes.all))
+	}
 	t.noteTokens()
 	m := &core.Message{
-		ID: t.speech.id, Role: core.RoleAssistant, Content: t.speech.blocks,
+		ID: t.speech.id, Role: core.RoleAssistant, Content: t.speech.words(),
 		RunID: t.step.Run, Step: t.step.Number, Usage: t.spent.Usage(), Model: t.asked.Model, Provider: t.member.Provider,
 		StopReason: t.speech.stop, CreatedAt: t.step.Claim.SaidAt(),
 	}
 	m.ToolCalls = t.speech.toolCalls(cutShort(m.StopReason))
+	t.step.Events.Annotations(m)
 	for i, c := range t.speech.calls {
 		t.step.Events.Ready(m, i, c.arguments.size())
 	}

@@ -127,7 +127,7 @@ func (w *Writer) Start(attempt Attempt, mode agent.EventMode) bool {
 func (w *Writer) Add(event core.Event, at position.Position) {
 	switch event.Type {
 	case core.EventStepRestarted, // the next fence announces that
-		core.EventToolCallReady, core.EventInferenceComplete, core.EventInferenceFailed:
+		core.EventTextAnnotations, core.EventToolCallReady, core.EventInferenceComplete, core.EventInferenceFailed:
 		return
 	}
 	if w.took(event, at) && w.source.Said != nil {
