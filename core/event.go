@@ -129,7 +129,7 @@ type Event struct {
 	CallID     string          `json:"id,omitempty"`          // tool_call_*, activity_*: the call
 	Name       string          `json:"name,omitempty"`        // tool_call_start, tool_call_ready, tool_call_cancel, tool_call_stream_delta, tool_call_suspended, tool_call_resumed, tool_call_done: the name of the tool
 	Arguments  json.RawMessage `json:"arguments,omitempty"`   // tool_call_ready: the arguments of the call
-	Result     json.RawMessage `json:"result,omitempty"`      // tool_call_done: the data, or {"error":TEXT}
+	Result     json.RawMessage `json:"result,omitempty"`      // tool_call_done: the data, or {"error":TEXT}; absent for a result of Blocks alone
 	Blocks     []Block         `json:"blocks,omitempty"`      // tool_call_done: texts and files of the result, after its data or message; see [ToolResult]
 	IsError    bool            `json:"is_error,omitempty"`    // tool_call_done: true if the result is an error
 	Outcome    CallOutcome     `json:"outcome,omitempty"`     // tool_call_done: "succeeded" or "failed"

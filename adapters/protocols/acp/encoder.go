@@ -6,6 +6,7 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
+	"github.com/reveille-run/reveille/adapters/internal/protocol"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -86,6 +87,8 @@ func (e *encoder) encode(event core.Event) []update {
 		return said(agentChunk, event.Delta)
 	case core.EventReasoningDelta:
 		return said(thoughtChunk, event.Delta)
+	case core.EventTextAnnotations:
+		return sources(event.Annotations)
 	case core.EventToolCallStart:
 		_, updates := e.begin(event)
 		return updates
@@ -164,12 +167,17 @@ func (e *encoder) done(event core.Event) []update {
 		id = c.id
 		e.forget(event.CallID)
 	}
-	return []update{result(id, event.Result, event.IsError)}
+	return []update{result(id, protocol.Output(event.Result, event.Blocks), event.Blocks, event.IsError)}
 }
 
 // result is how a call ended.
-func result(id string, data json.RawMessage, failed bool) update {
-	u := update{Kind: toolUpdate, CallID: id, Status: sdk.ToolCallStatusCompleted, RawOutput: data, Content: content(readable(data))}
+func result(id string, data json.RawMessage, blocks []core.Block, failed bool) update {
+	u := update{Kind: toolUpdate, CallID: id, Status: sdk.ToolCallStatusCompleted, RawOutput: data}
+	shown := fileContent(blocks)
+	if text := readable(data); text != "" || len(shown) == 0 {
+		shown = append(content(text), shown...)
+	}
+	u.Content = shown
 	if failed {
 		u.Status = sdk.ToolCallStatusFailed
 	}

@@ -3,6 +3,7 @@ package acp
 import (
 	sdk "github.com/coder/acp-go-sdk"
 
+	"github.com/reveille-run/reveille/adapters/internal/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/host"
 )
@@ -59,6 +60,9 @@ func (h *history) message(m core.Message) (updates []update) {
 			}
 			updates = append(updates, said(kind, b.Text)...)
 		}
+		for i := range m.Content {
+			updates = append(updates, sources(m.Content[i].Annotations)...)
+		}
 		for _, tool := range m.ToolCalls {
 			updates = append(updates, update{
 				Kind: toolCall, CallID: callID(m.RunID, m.Step, tool.ID), Title: tool.Name, Tool: h.kind(tool.Name),
@@ -67,7 +71,7 @@ func (h *history) message(m core.Message) (updates []update) {
 		}
 	case core.RoleTool:
 		if r := m.ToolResult; r != nil {
-			updates = append(updates, result(callID(m.RunID, m.Step, r.CallID), resultData(*r), r.IsError))
+			updates = append(updates, result(callID(m.RunID, m.Step, r.CallID), resultData(*r), r.Content, r.IsError))
 		}
 	}
 	return updates
@@ -76,14 +80,12 @@ func (h *history) message(m core.Message) (updates []update) {
 // resultData is a stored result as a stream shows it: a text becomes a string, an error
 // an object.
 func resultData(r core.ToolResult) []byte {
-	if !r.IsError && len(r.Data) > 0 {
-		return r.Data
+	data, said := r.Data, core.ToolResult{Data: r.Data, Message: r.Message}.Text()
+	switch {
+	case r.IsError:
+		data, _ = core.EncodeJSON(map[string]string{"error": said}) // strings always encode
+	case len(data) == 0 && (said != "" || len(r.Content) == 0):
+		data, _ = core.EncodeJSON(said)
 	}
-	var data []byte
-	if r.IsError {
-		data, _ = core.EncodeJSON(map[string]string{"error": r.Text()}) // strings always encode
-	} else {
-		data, _ = core.EncodeJSON(r.Text())
-	}
-	return data
+	return protocol.Output(data, r.Content)
 }

@@ -95,6 +95,8 @@ func (e *encoder) Encode(in core.Event) ([][]byte, error) {
 		e.toolOutput(in)
 	case core.EventActivitySnapshot, core.EventActivityDelta:
 		e.activity(in)
+	case core.EventTextAnnotations:
+		e.custom("reveille.citations", citations{in.MessageID, in.Block, in.Annotations})
 	case core.EventInferenceComplete:
 		e.closeMessages()
 	case core.EventInferenceRetry:

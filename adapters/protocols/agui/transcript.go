@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/reveille-run/reveille/adapters/internal/protocol"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -183,7 +184,7 @@ func convert(messages []core.Message) []message {
 			all = append(all, assistant(m)...)
 		case core.RoleTool:
 			if r := m.ToolResult; r != nil {
-				text := resultText(r.Data, r.IsError, r.Text())
+				text := resultText(protocol.Output(r.Data, r.Content), r.IsError, r.Text())
 				tool := message{ID: m.ID, Role: "tool", ToolCallID: r.CallID, Content: &text}
 				if r.IsError {
 					tool.Error = r.Text()

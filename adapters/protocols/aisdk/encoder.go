@@ -32,6 +32,7 @@ type encoder struct {
 	blocks     int      // blocks opened so far
 	calls      []call   // of the open step, in order of appearance
 	outputs    []output // of calls that run
+	sources    sources  // of the message
 	shown      []string // ids of the calls of this response
 	stopReason core.StopReason
 	ended      bool
@@ -92,6 +93,8 @@ func (e *encoder) Encode(event core.Event) [][]byte {
 		e.activity(event)
 	case core.EventToolCallDone:
 		e.toolDone(event)
+	case core.EventTextAnnotations:
+		e.cite(event)
 	case core.EventInferenceComplete:
 		e.stopReason = event.StopReason
 		e.inference(event)
@@ -276,8 +279,9 @@ func (e *encoder) toolDone(event core.Event) {
 	case event.IsError:
 		e.emit(chunk{Type: "tool-output-error", ToolCallID: event.CallID, ErrorText: errorText(event.Result)})
 	default:
-		e.emit(chunk{Type: "tool-output-available", ToolCallID: event.CallID, Output: withMetadata(orElse(event.Result, "null"), event.Metadata)})
+		e.emit(chunk{Type: "tool-output-available", ToolCallID: event.CallID, Output: withMetadata(orElse(protocol.Output(event.Result, event.Blocks), "null"), event.Metadata)})
 	}
+	e.files(event.Blocks)
 }
 
 // has reports whether the client has a call.

@@ -29,8 +29,8 @@ var continues = map[string][]string{
 // testdata/*.events with the golden file beside it.
 func TestEncoderWritesTheOfficialSequences(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/*.events")
-	if err != nil || len(scripts) != 17 {
-		t.Fatalf("found %d scripts, want 17 (%v)", len(scripts), err)
+	if err != nil || len(scripts) != 18 {
+		t.Fatalf("found %d scripts, want 18 (%v)", len(scripts), err)
 	}
 	for _, script := range scripts {
 		name := strings.TrimSuffix(script, ".events")

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/reveille-run/reveille/adapters/internal/protocol"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -44,6 +45,7 @@ type shownRun struct {
 	step    int  // of its newest turn
 	ends    bool // that turn has a call that waited, and the run resumed: see ends
 	ended   bool // the next turn begins another message
+	sources *sources
 }
 
 // open returns the run whose calls have no result, if there is one: calls of a
@@ -103,7 +105,7 @@ func (c *converter) addTurn(m core.Message) {
 	r, ok := c.runs[m.RunID]
 	if !ok || r.ended {
 		id := messageID(m.RunID, r.step)
-		r = shownRun{message: len(c.out)}
+		r = shownRun{message: len(c.out), sources: &sources{}}
 		c.out = append(c.out, uiMessage{ID: id, Role: "assistant"})
 	}
 	r.step, r.ends = m.Step, false
@@ -118,7 +120,7 @@ func (c *converter) addTurn(m core.Message) {
 			State: "input-available", Input: orElse(call.Arguments, "{}"),
 		})
 	}
-	c.out[i].Parts = parts
+	c.out[i].Parts = append(parts, r.sources.sourceParts(m.Step, m.Content)...)
 }
 
 // result puts a result into the part of its call. Provider ids may repeat in a thread:
@@ -138,6 +140,7 @@ func (c *converter) result(m core.Message) {
 	}
 	at := open[0]
 	c.calls[r.CallID] = open[1:]
+	defer c.files(at.message, r.Content) // which moves the parts
 	part := &c.out[at.message].Parts[at.part]
 	switch {
 	case r.Status == core.ResultDenied:
@@ -152,16 +155,22 @@ func (c *converter) result(m core.Message) {
 	}
 }
 
+// files adds the files of a result to the message of its call.
+func (c *converter) files(message int, content []core.Block) {
+	for _, b := range content {
+		if b.Type == core.BlockFile {
+			c.out[message].Parts = append(c.out[message].Parts, filePart(b))
+		}
+	}
+}
+
 // resultData is the output that the stream carried for the same result.
 func resultData(r core.ToolResult) json.RawMessage {
-	if len(r.Data) > 0 {
-		return r.Data
+	data := r.Data
+	if len(data) == 0 && r.Message != "" {
+		data, _ = json.Marshal(r.Message) // a string always marshals
 	}
-	if r.Message == "" {
-		return []byte("null")
-	}
-	text, _ := json.Marshal(r.Message) // a string always marshals
-	return text
+	return orElse(protocol.Output(data, r.Content), "null")
 }
 
 func resultError(r core.ToolResult) string {

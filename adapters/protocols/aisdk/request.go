@@ -63,6 +63,9 @@ type uiPart struct {
 	MediaType string `json:"mediaType,omitempty"` // of a file, as the two below
 	URL       string `json:"url,omitempty"`       // a data URL has the bytes
 	Filename  string `json:"filename,omitempty"`
+
+	SourceID string `json:"sourceId,omitempty"` // of a source
+	Title    string `json:"title,omitempty"`
 }
 
 // approval is what a tool part says of its approval: Approved is absent while it

@@ -84,6 +84,7 @@ func (h *handler) done(c call, record core.Run, o outcome) (*sdk.CallToolResult,
 		t = *record.Termination
 	}
 	text, failed := record.Response, false
+	var more []sdk.Content // after the text
 	switch t.Type {
 	case core.TerminationNatural, core.TerminationBehavior, core.TerminationStopped:
 	default:
@@ -97,12 +98,23 @@ func (h *handler) done(c call, record core.Run, o outcome) (*sdk.CallToolResult,
 		if result != nil {
 			o.ToolStatus, o.Result = result.Status, result.Data
 			failed = failed || result.IsError
+			more = fileContent(result.Content)
+		}
+	} else if text != "" {
+		last, err := h.lastResponse(c, record)
+		if err != nil {
+			return nil, err
+		}
+		if last != nil {
+			more = sources(last)
 		}
 	}
 	if text == "" {
 		text = "(no response)"
 	}
-	return said(text, o, failed), nil
+	result := said(text, o, failed)
+	result.Content = append(result.Content, more...)
+	return result, nil
 }
 
 // failureOf describes the end of a run without a response.
@@ -118,13 +130,27 @@ func failureOf(t core.Termination, run core.ID) string {
 
 // toolResult is the result of the only tool of a run; nil: it has none.
 func (h *handler) toolResult(c call, record core.Run) (*core.ToolResult, error) {
+	m, err := h.newest(c, record, core.RoleTool)
+	if m == nil {
+		return nil, err
+	}
+	return m.ToolResult, err
+}
+
+// lastResponse is the newest turn of a run; nil: it has none among the newest messages of
+// its thread.
+func (h *handler) lastResponse(c call, record core.Run) (*core.Message, error) {
+	return h.newest(c, record, core.RoleAssistant)
+}
+
+func (h *handler) newest(c call, record core.Run, role core.Role) (*core.Message, error) {
 	page, err := h.Host.Messages(c.ctx, c.identity, record.ThreadID, host.MessageQuery{Newest: true})
 	if err != nil {
 		return nil, protocol.Hide(err, "thread", record.ThreadID)
 	}
 	for _, m := range slices.Backward(page.Messages) {
-		if m.RunID == record.ID && m.Role == core.RoleTool {
-			return m.ToolResult, nil
+		if m.RunID == record.ID && m.Role == role {
+			return &m, nil
 		}
 	}
 	return nil, nil

@@ -47,11 +47,12 @@ func resultEvent(entry *thread.Entry) core.Event {
 	if r.IsError {
 		e.Outcome = core.CallFailed
 	}
-	if r.IsError || len(r.Data) == 0 {
-		e.Result, _ = json.Marshal(map[string]string{"error": r.Text()})
-		if !r.IsError {
-			e.Result, _ = json.Marshal(r.Text())
-		}
+	said := core.ToolResult{Data: r.Data, Message: r.Message}.Text() // without the content, which Blocks have
+	switch {
+	case r.IsError:
+		e.Result, _ = json.Marshal(map[string]string{"error": said})
+	case len(r.Data) == 0 && (said != "" || len(r.Content) == 0):
+		e.Result, _ = json.Marshal(said)
 	}
 	return e
 }
