@@ -405,8 +405,8 @@ function stored(m: Message, results: Map<string, Message>): Turn {
     const shown = { ...newCall(c.id, c.name), arguments: c.arguments, status: 'running' };
     const r = results.get(`${m.run_id} ${c.id}`);
     if (!r?.tool_result) return shown;
-    const { data, message, status, is_error } = r.tool_result;
-    return { ...shown, status: status ?? (is_error ? 'error' : 'ok'), result: data, message, isError: is_error };
+    const { data, message, content, status, is_error } = r.tool_result;
+    return { ...shown, status: status ?? (is_error ? 'error' : 'ok'), result: data, message, content, isError: is_error };
   });
   return {
     id: m.id, run: m.run_id ?? '', step: m.step ?? 0, at: m.created_at, blocks: m.content ?? [], calls, usage: m.usage, model: m.model, stop: m.stop_reason, voids: [], retries: [],

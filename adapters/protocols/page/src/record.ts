@@ -14,6 +14,7 @@ export interface ShownCall {
   status: string;
   result?: JSONValue;
   message?: string;
+  content?: Block[]; // of the result: texts and files after it
   isError?: boolean;
   output: string; // what it puts out while it runs
   activity?: JSONValue;
@@ -240,6 +241,8 @@ export class RunRecord {
       case 'text_delta':
       case 'reasoning_delta':
         return this.say(s, id, e, at, live);
+      case 'text_annotations':
+        return cite(s.blocks, e);
       case 'inference_retry':
         s.retries.push({ at, failed: e.failed ?? 0, wait: e.wait ?? 0, reason: e.reason ?? '', limit: e.limit });
         return;
@@ -327,10 +330,18 @@ export class RunRecord {
       case 'tool_call_done':
         c.status = e.status ?? (e.is_error ? 'error' : 'ok');
         c.result = e.result;
+        c.content = e.blocks;
         c.isError = e.is_error;
         c.ended = at;
         c.took = e.duration_ms ?? 0;
         c.resumed ||= c.asked && at; // a replay does not tell when it went on
     }
   }
+}
+
+// cite gives a text its citations; index is its place in the message, which counts blocks that
+// are not shown.
+function cite(blocks: Block[], e: RunEvent): void {
+  const at = blocks.findIndex((b) => (b as Block & { index?: string }).index === `${e.block ?? 0}`);
+  if (at >= 0) blocks[at] = { ...blocks[at], annotations: e.annotations };
 }

@@ -1,4 +1,5 @@
 // One turn of the model in the chat: who said it, what it thought, said and called.
+import { Fragment } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Calls } from './call';
 import { duration, minute, number, tokens } from './format';
@@ -10,6 +11,7 @@ import { Markdown } from './markdown';
 import type { RunRecord, Step, Turn } from './record';
 import { recordOf } from './follow';
 import { onSight } from './sight';
+import { Sources } from './sources';
 import { readSteps } from './stored';
 import type { Attempt, Block, StoredStep } from './types';
 
@@ -89,7 +91,7 @@ function Blocks({ blocks, writing }: { blocks: Block[]; writing: boolean }) {
     <>
       {blocks.map((b, i) => {
         const open = writing && i === blocks.length - 1;
-        if (b.type === 'text') return <Markdown key={i} text={b.text ?? ''} open={open} />;
+        if (b.type === 'text') return <Fragment key={i}><Markdown text={b.text ?? ''} open={open} /><Sources block={b} /></Fragment>;
         if (b.type === 'file') return <FileView key={i} block={b} />;
         return (
           <details key={i} class="reasoning" open={open}>

@@ -10,6 +10,22 @@ export interface Block {
   data?: string;
   url?: string;
   filename?: string;
+  annotations?: Annotation[]; // of a text: its citations
+}
+
+// A source of a part of a text. The offsets are bytes of its UTF-8.
+export interface Annotation {
+  type: 'url' | 'document';
+  start: number;
+  end: number;
+  url?: string;
+  title?: string;
+  quote?: string;
+  document?: number;
+  id?: string;
+  unit?: 'page' | 'block' | 'character';
+  from?: number;
+  to?: number;
 }
 
 export interface Call {
@@ -23,6 +39,7 @@ export interface Result {
   name: string;
   data?: JSONValue;
   message?: string;
+  content?: Block[]; // texts and files, after the data or message
   is_error?: boolean;
   status?: string;
 }
@@ -189,6 +206,9 @@ export interface RunEvent {
   name?: string;
   arguments?: JSONValue;
   result?: JSONValue;
+  blocks?: Block[]; // of a result
+  block?: number; // which text of the message annotations are about
+  annotations?: Annotation[];
   is_error?: boolean;
   status?: string;
   ticket?: Ticket;
