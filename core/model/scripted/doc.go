@@ -11,6 +11,7 @@
 //	parallel: A, B  calls echo once per item in one step, then says all
 //	think: X        reasons X, then says it
 //	slow: N         says w1 to wN, one word per 100 ms, 1 <= N <= 600
+//	cite: URL       says a text that cites the address
 //	fail            fails with "scripted model failure", for good
 //	approve: X      calls the tool danger with {"text": X}, then says X
 //	ask: X          calls the tool ask_user with {"question": X}, then says its output

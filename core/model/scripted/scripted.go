@@ -22,7 +22,7 @@ const failure = "scripted model failure"
 
 // help is the response to help.
 const help = `I follow rules, without a network. "echo: X" calls a tool that says X back, "parallel: A, B" calls it once for each item. ` +
-	`"think: X" reasons before it speaks, "slow: 20" says twenty words, ten a second, and "fail" fails. ` +
+	`"think: X" reasons before it speaks, "slow: 20" says twenty words, ten a second, "cite: URL" names that page as its source, and "fail" fails. ` +
 	`"approve: X" calls a tool that a person must approve, "ask: X" asks you a question. ` +
 	`"state: {...}" sets keys of the shared state, and "call: TOOL {...}" calls any tool of the agent, yours too, with these arguments. ` +
 	`I repeat everything else.`
@@ -149,6 +149,9 @@ func (s *script) play() error {
 	if x, ok := s.rest("slow"); ok {
 		return s.slow(x)
 	}
+	if x, ok := s.rest("cite"); ok {
+		return s.cite(x)
+	}
 	if called, err := s.callOnce(); called {
 		return err
 	}
@@ -265,6 +268,25 @@ func (s *script) unsaid(text string) string {
 	n := min(s.said, len(text))
 	s.said -= n
 	return text[n:]
+}
+
+// cite says a text that cites an address.
+func (s *script) cite(address string) error {
+	const said = "It says so there."
+	before := s.said
+	s.speak(s.unsaid(said))
+	s.note(core.Annotation{Type: core.AnnotationURL, URL: address, Title: address, End: len("It says so")}, before)
+	return s.stop(core.StopEndTurn)
+}
+
+// note sends a citation of a turn of which an earlier call has said so many bytes: offsets
+// are those of this call's text. What that call had cited is known.
+func (s *script) note(a core.Annotation, before int) {
+	if a.End < before || a.End == before && before > 0 {
+		return
+	}
+	a.Start, a.End = max(a.Start-before, 0), a.End-before
+	s.send(model.Delta{Type: model.DeltaAnnotation, Annotation: &a})
 }
 
 // say is a turn of one text.

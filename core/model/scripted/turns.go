@@ -23,6 +23,8 @@ type Turn struct {
 
 	Reasoning string
 	Text      string
+	// Annotations are citations of Text, with offsets in bytes of it.
+	Annotations []core.Annotation
 	// Calls are made side by side, after the text. They have no ids: a run gives them its
 	// own, which are unique in the thread. See [Call].
 	Calls []core.ToolCall
@@ -96,6 +98,11 @@ func Call(name string, args any) core.ToolCall {
 func (t *Turn) check() error {
 	if t.Cut && len(t.Text) < 2 {
 		return fmt.Errorf("text %q is too short to be cut", t.Text)
+	}
+	for i, a := range t.Annotations {
+		if a.Start < 0 || a.Start > a.End || a.End > len(t.Text) {
+			return fmt.Errorf("annotation %d is of the bytes %d to %d, want a part of the %d of the text", i, a.Start, a.End, len(t.Text))
+		}
 	}
 	for i, c := range t.Calls {
 		why, broken := strings.CutPrefix(string(c.Arguments), unsound)
@@ -221,7 +228,13 @@ func (s *script) turn(t Turn) error {
 	if t.Reasoning != "" && s.said == 0 {
 		s.send(model.Delta{Type: model.DeltaReasoning, Text: t.Reasoning})
 	}
+	before := s.said
 	s.speak(s.unsaid(text))
+	for _, a := range t.Annotations {
+		if a.End <= len(text) {
+			s.note(a, before)
+		}
+	}
 	if !cut && len(t.Calls) > 0 {
 		stop = cmp.Or(t.Stop, core.StopToolUse)
 		for i, c := range t.Calls {
