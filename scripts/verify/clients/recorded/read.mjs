@@ -11,6 +11,7 @@ import { createMistral } from "@ai-sdk/mistral";
 import { createOpenResponses } from "@ai-sdk/open-responses";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import { createPerplexity } from "@ai-sdk/perplexity";
 import { createXai } from "@ai-sdk/xai"; // version 3 is the last with Chat Completions
 import { readFileSync } from "node:fs";
 
@@ -40,14 +41,27 @@ function open({ client, api, model, url }) {
       return createOpenAI(options)[kind](model);
     case "openai-compatible":
       return createOpenAICompatible({ ...options, name: "compatible" })(model);
+    case "perplexity":
+      return createPerplexity(options)(model);
     case "xai":
       return createXai(options)[kind](model);
   }
   throw new Error(`no package for ${client}`);
 }
 
+// Packages that report no sources.
+const withoutSources = ["amazon-bedrock", "deepseek", "groq", "open-responses", "openai-compatible"];
+
+// found reports whether a source is a page that the provider's search found. The packages
+// list these in place of the pages that the text cites.
+function found(part, api) {
+  const anthropic = part.providerMetadata?.anthropic;
+  return anthropic ? !("citedText" in anthropic) : api === "responses" && part.title === undefined;
+}
+
 async function read(play) {
-  const turn = { text: "", reasoning: "", calls: [], usage: {}, finish: "", failed: false };
+  const turn = { text: "", reasoning: "", calls: [], usage: {}, finish: "", failed: false, sources: [] };
+  let searched = false;
   let summary; // the item and the part of the last reasoning
   try {
     const { stream } = await open(play).doStream({ prompt: [{ role: "user", content: [{ type: "text", text: "Go on." }] }] });
@@ -69,6 +83,10 @@ async function read(play) {
         case "tool-call":
           if (!part.providerExecuted) turn.calls.push({ id: part.toolCallId, name: part.toolName, arguments: part.input });
           break;
+        case "source":
+          if (found(part, play.api)) searched = true;
+          else if (part.sourceType === "url") turn.sources.push(`${part.url} ${part.title ?? ""}`);
+          break;
         case "finish":
           turn.finish = part.finishReason.unified;
           turn.usage = {
@@ -85,6 +103,7 @@ async function read(play) {
   } catch {
     turn.failed = true; // before the first part
   }
+  turn.sources = searched || withoutSources.includes(play.client) ? null : [...new Set(turn.sources)].sort();
   if (turn.failed) turn.finish = "";
   // A turn with calls stops for them, whatever the provider calls it.
   if (turn.finish === "stop" && turn.calls.length > 0) turn.finish = "tool-calls";
