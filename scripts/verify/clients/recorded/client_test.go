@@ -17,10 +17,12 @@ import (
 )
 
 // differences are the transcripts that we read otherwise than the npm package, with the
-// reasons. At most two may be here.
+// reasons. At most mostDifferences may be here.
 var differences = map[string]string{
 	"chat_snowflake_model_streaming": "the server names no finish reason: the npm package reports an error, the adapter takes its [DONE] as the end",
 }
+
+const mostDifferences = 2
 
 // server sends the body of the transcript that a path names, whole or in pieces.
 type server map[string]transcript
@@ -86,6 +88,14 @@ func readByClients(t *testing.T, all []transcript) map[string]turn {
 func TestClientsReadTheSameOfEveryTranscript(t *testing.T) {
 	all := transcripts(t)
 	theirs := readByClients(t, all)
+	if len(differences) > mostDifferences {
+		t.Errorf("%d differences are named, at most %d are allowed", len(differences), mostDifferences)
+	}
+	for name := range differences {
+		if _, ok := theirs[name+"/whole"]; !ok {
+			t.Errorf("a difference is named for %s, which is no transcript", name)
+		}
+	}
 	for _, s := range all {
 		t.Run(s.name, func(t *testing.T) {
 			ours, err := s.read(t, bytes.NewReader(s.body))
