@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"testing"
 
 	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
@@ -99,6 +100,9 @@ type turn struct {
 	Usage     counts   `json:"usage"`
 	Finish    string   `json:"finish"` // as the AI SDK calls it; empty after an error
 	Failed    bool     `json:"failed"`
+	// Sources are the pages that the text cites, address and title, sorted; null where the npm
+	// package has none.
+	Sources []string `json:"sources"`
 }
 
 type called struct {
@@ -122,7 +126,7 @@ var finishes = map[core.StopReason]string{
 // read returns what our adapter makes of a body, and its error.
 func (s *transcript) read(t *testing.T, body io.Reader) (turn, error) {
 	t.Helper()
-	said := turn{Calls: []called{}}
+	said := turn{Calls: []called{}, Sources: []string{}}
 	for d, err := range s.stream(t, body) {
 		if err != nil {
 			said.Failed = true
@@ -154,6 +158,11 @@ func (s *turn) add(t *testing.T, name string, d model.Delta) {
 		s.Usage = counts{d.Usage.Input, d.Usage.Output, d.Usage.CacheRead, d.Usage.Reasoning}
 	case model.DeltaStop:
 		s.Finish = finishes[d.Stop]
+	case model.DeltaAnnotation:
+		source := d.Annotation.URL + " " + d.Annotation.Title
+		if at, known := slices.BinarySearch(s.Sources, source); !known && d.Annotation.Type == core.AnnotationURL {
+			s.Sources = slices.Insert(s.Sources, at, source)
+		}
 	}
 }
 
