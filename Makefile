@@ -6,8 +6,8 @@ GO ?= go
 RACE ?= $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 CLIENTS := $(wildcard scripts/verify/clients/*)
 # The build tags under which all files are checked, and the folders with files that these tags exclude.
-TAGS := killpoints clients aws project bedrock profile mcp
-UNTAGGED = $(shell git grep -lE '^//go:build.*!(killpoints|clients|aws|project|bedrock|profile|mcp)' -- '*.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')
+TAGS := killpoints clients aws project bedrock profile vertex mcp
+UNTAGGED = $(shell git grep -lE '^//go:build.*!(killpoints|clients|aws|project|bedrock|profile|vertex|mcp)' -- '*.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')
 # The command that builds a function for Lambda. The tag bedrock links the AWS SDK into the
 # functions that run steps only. Without HTTP/2 the package is 140 KB smaller: a container
 # has one or two requests at a time. Without inlining in AWS's code it is 100 KB smaller.
@@ -52,7 +52,7 @@ help: ## Print this list; `make` alone prints it, too
 run: ## Start the local host; MODEL=provider/name selects a model, REVEILLE_ADDR an address
 	@echo '$(COMPILING)'
 	@mkdir -p -m 700 .reveille
-	@GO=$(GO) scripts/user/build.sh -buildvcs=false $(if $(filter bedrock/%,$(MODEL)),-tags $(LOCALBEDROCK)) -ldflags '-s -w' -o .reveille/dev ./scripts/user/dev
+	@GO=$(GO) scripts/user/build.sh -buildvcs=false $(if $(filter bedrock/%,$(MODEL)),-tags $(LOCALBEDROCK))$(if $(filter vertex/%,$(MODEL)),-tags vertex) -ldflags '-s -w' -o .reveille/dev ./scripts/user/dev
 	@$(if $(MODEL),REVEILLE_MODEL="$(MODEL)") REVEILLE_TRIGGERS="$${REVEILLE_TRIGGERS-functions/app/triggers.json}" REVEILLE_ENVIRONMENT="$${REVEILLE_ENVIRONMENT-functions/app/environment}" exec .reveille/dev
 
 dev: ## Start the local host and restart it on every save; runs continue

@@ -6,6 +6,9 @@
 // *model.Error whose kind shows whether waiting can help. A stream that ends before its
 // finish reason is an error of kind model.KindInterrupted, never a turn.
 //
+// [VertexAdapter] makes models of Vertex AI with an API key; package vertex makes them with
+// Google's own credentials.
+//
 // # Signatures
 //
 // Gemini signs parts of its turns: the first of several parallel calls, a thought, the

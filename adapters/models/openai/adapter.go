@@ -14,8 +14,8 @@ import (
 // of another dialect than OpenAI's needs its base_url.
 func Adapter(p agent.ProviderSpec) (model.Model, error) { return dialectAuto.Adapter(p) }
 
-// responsesAdapter is that of [DialectResponses].
-func responsesAdapter(p agent.ProviderSpec) (model.Model, error) {
+// responses is the adapter of a dialect of the Responses API.
+func (d Dialect) responses(p agent.ProviderSpec) (model.Model, error) {
 	var own struct {
 		Organization     string `json:"organization"`
 		ReasoningSummary string `json:"reasoning_summary"`
@@ -24,7 +24,7 @@ func responsesAdapter(p agent.ProviderSpec) (model.Model, error) {
 		return nil, err
 	}
 	return New(Options{
-		APIKey: p.APIKey.Reveal(), Key: p.Key, BaseURL: p.BaseURL, Dialect: DialectResponses,
+		APIKey: p.APIKey.Reveal(), Key: p.Key, BaseURL: p.BaseURL, Dialect: d,
 		Organization: own.Organization, ReasoningSummary: own.ReasoningSummary,
 	})
 }
@@ -34,11 +34,11 @@ func responsesAdapter(p agent.ProviderSpec) (model.Model, error) {
 //
 //	parts.Adapters["groq"] = openai.DialectGroq.Adapter
 //
-// The adapter of [DialectResponses] uses the Responses API. Its providers' options are
-// "organization" and "reasoning_summary".
+// The adapters of [DialectResponses] and [DialectAzureResponses] use the Responses API.
+// Their providers' options are "organization" and "reasoning_summary".
 func (d Dialect) Adapter(p agent.ProviderSpec) (model.Model, error) {
-	if d == DialectResponses {
-		return responsesAdapter(p)
+	if d == DialectResponses || d == DialectAzureResponses {
+		return d.responses(p)
 	}
 	var own struct {
 		Dialect      Dialect `json:"dialect"`

@@ -11,25 +11,27 @@ import (
 
 // Dialect identifies the kind of server. Servers with Chat Completions differ in the
 // names of the token limit and the effort, in the request forms that they accept, and in
-// the reasoning that requests must return to them. One dialect is another API.
+// the reasoning that requests must return to them. Two dialects are of another API.
 type Dialect string
 
 // The dialects. The empty dialect is derived from the base URL's host. For a server at
 // your own address (vLLM, llama.cpp, Ollama at another port), set the dialect.
 const (
-	DialectResponses  Dialect = "responses" // not Chat Completions, but the Responses API of OpenAI or Azure
-	DialectOpenAI     Dialect = "openai"
-	DialectAzure      Dialect = "azure" // the v1 endpoint
-	DialectGroq       Dialect = "groq"
-	DialectOpenRouter Dialect = "openrouter" // accepts a budget of reasoning, and requires reasoning_details back
-	DialectDeepSeek   Dialect = "deepseek"   // requires reasoning_content back for turns with calls
-	DialectZAI        Dialect = "zai"        // as DeepSeek
-	DialectXAI        Dialect = "xai"
-	DialectMistral    Dialect = "mistral"
-	DialectLlamaCpp   Dialect = "llamacpp"
-	DialectOllama     Dialect = "ollama"
-	DialectVLLM       Dialect = "vllm"
-	DialectCompatible Dialect = "compatible" // any other server: the form that most servers accept
+	DialectResponses Dialect = "responses" // not Chat Completions, but the Responses API of OpenAI, vLLM and others
+	// DialectAzureResponses is the Responses API of Azure, at the v1 endpoint.
+	DialectAzureResponses Dialect = "azure-responses"
+	DialectOpenAI         Dialect = "openai"
+	DialectAzure          Dialect = "azure" // the v1 endpoint
+	DialectGroq           Dialect = "groq"
+	DialectOpenRouter     Dialect = "openrouter" // accepts a budget of reasoning, and requires reasoning_details back
+	DialectDeepSeek       Dialect = "deepseek"   // requires reasoning_content back for turns with calls
+	DialectZAI            Dialect = "zai"        // as DeepSeek
+	DialectXAI            Dialect = "xai"
+	DialectMistral        Dialect = "mistral"
+	DialectLlamaCpp       Dialect = "llamacpp"
+	DialectOllama         Dialect = "ollama"
+	DialectVLLM           Dialect = "vllm"
+	DialectCompatible     Dialect = "compatible" // any other server: the form that most servers accept
 )
 
 // dialectAuto goes by the host of the base URL.
@@ -48,6 +50,7 @@ type kin struct {
 	choices    choiceForm
 	nine       bool // call ids are nine letters and digits
 	strict     bool // about the order of roles, see order
+	documents  bool // document_url for PDF, and image_url as a text
 	echo       echoForm
 }
 
@@ -102,7 +105,7 @@ var kins = map[Dialect]kin{
 	DialectDeepSeek:   {baseURL: "https://api.deepseek.com", hosts: []string{"api.deepseek.com"}, usage: true, efforts: effortThinking, levels: lowHighMax, unschooled: true, choices: choiceCalm, echo: echoRequired},
 	DialectZAI:        {baseURL: "https://api.z.ai/api/paas/v4", hosts: []string{"api.z.ai", "open.bigmodel.cn"}, efforts: effortThinking, levels: lowHighMax, unschooled: true, choices: choiceAuto, echo: echoContent},
 	DialectXAI:        {baseURL: "https://api.x.ai/v1", hosts: []string{"api.x.ai", ".api.x.ai"}, limit: limitCompletion, usage: true, levels: allLevels, narrow: narrowXAI},
-	DialectMistral:    {baseURL: "https://api.mistral.ai/v1", hosts: []string{"api.mistral.ai"}, levels: onOff, choices: choiceAny, nine: true, strict: true},
+	DialectMistral:    {baseURL: "https://api.mistral.ai/v1", hosts: []string{"api.mistral.ai"}, levels: onOff, choices: choiceAny, nine: true, strict: true, documents: true},
 	DialectLlamaCpp:   {baseURL: "http://127.0.0.1:8080/v1", usage: true, efforts: effortTemplate, levels: allLevels, choices: choiceWords},
 	DialectOllama:     {baseURL: "http://127.0.0.1:11434/v1", hosts: []string{"ollama.com"}, usage: true, levels: allLevels},
 	DialectVLLM:       {baseURL: "http://127.0.0.1:8000/v1", usage: true, levels: allLevels},

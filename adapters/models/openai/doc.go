@@ -19,7 +19,7 @@
 // express a request, the request and Check return an error: a forced call with Z.ai, a
 // budget of reasoning except with OpenRouter, a level that OpenAI, Groq or xAI is known
 // to refuse for the model. If a server supports more than this package expects, use
-// provider_options. A request that forces a call of DeepSeek disables its reasoning,
+// provider_options. Mistral receives PDF as document_url. A request that forces a call of DeepSeek disables its reasoning,
 // since DeepSeek does not allow both. With Mistral, context in the middle of a
 // conversation has the role user, and a short assistant turn separates a tool result from
 // the next user message. Malformed arguments are returned within a JSON object, since

@@ -16,11 +16,13 @@ import (
 // The parts of a user message that has files, as the API's reference has them.
 type (
 	chatPart struct {
-		Type  string     `json:"type"`
-		Text  string     `json:"text,omitempty"`
-		Image *chatImage `json:"image_url,omitempty"`
-		Audio *chatAudio `json:"input_audio,omitempty"`
-		File  *chatFile  `json:"file,omitempty"`
+		Type     string     `json:"type"`
+		Text     string     `json:"text,omitempty"`
+		Image    any        `json:"image_url,omitempty"` // a chatImage, or its URL
+		Audio    *chatAudio `json:"input_audio,omitempty"`
+		File     *chatFile  `json:"file,omitempty"`
+		Document string     `json:"document_url,omitempty"`
+		Name     string     `json:"document_name,omitempty"`
 	}
 	chatImage struct {
 		URL string `json:"url"`
@@ -38,7 +40,7 @@ type (
 // encodeParts returns the parts of content that has files, nil when it has none: then
 // it goes out as one text, which every server takes. A file that has no form in this
 // API is a *model.Error of KindInvalid.
-func encodeParts(content []core.Block) ([]chatPart, error) {
+func (k kin) encodeParts(content []core.Block) ([]chatPart, error) {
 	if !slices.ContainsFunc(content, func(b core.Block) bool { return b.Type == core.BlockFile }) {
 		return nil, nil
 	}
@@ -51,7 +53,7 @@ func encodeParts(content []core.Block) ([]chatPart, error) {
 			}
 			parts = append(parts, chatPart{Type: "text", Text: b.Text})
 		case core.BlockFile:
-			part, err := encodeFile(b)
+			part, err := k.encodeFile(b)
 			if err != nil {
 				return nil, err
 			}
@@ -104,28 +106,33 @@ var audioFormats = map[string]string{
 }
 
 // encodeFile is one file. Text goes out as text, under its name: few servers take files.
-func encodeFile(b core.Block) (part chatPart, err error) {
+func (k kin) encodeFile(b core.Block) (part chatPart, err error) {
 	kind, _, err := mime.ParseMediaType(b.MediaType)
 	if err != nil {
 		return part, invalid(fmt.Sprintf("a file of media type %q, want TYPE/SUBTYPE", core.Excerpt(b.MediaType)))
 	}
 	encoded := base64.StdEncoding.EncodeToString(b.Data)
+	address := cmp.Or(b.URL, "data:"+kind+";base64,"+encoded)
 	format, sound := audioFormats[kind]
 	switch {
+	case strings.HasPrefix(kind, "image/") && k.documents:
+		return chatPart{Type: "image_url", Image: address}, nil
 	case strings.HasPrefix(kind, "image/"):
-		address := b.URL
-		if address == "" {
-			address = "data:" + kind + ";base64," + encoded
-		}
-		return chatPart{Type: "image_url", Image: &chatImage{address}}, nil
+		return chatPart{Type: "image_url", Image: chatImage{address}}, nil
+	case kind == "application/pdf" && k.documents:
+		return chatPart{Type: "document_url", Document: address, Name: b.Filename}, nil
 	case b.URL != "":
-		return part, invalid(fmt.Sprintf("a file of media type %s by its URL is not supported by this API, which accepts URLs of images only", kind))
+		urls := "images only"
+		if k.documents {
+			urls = "images and PDF only"
+		}
+		return part, invalid(fmt.Sprintf("a file of media type %s by its URL is not supported by this API, which accepts URLs of %s", kind, urls))
 	case sound:
 		return chatPart{Type: "input_audio", Audio: &chatAudio{encoded, format}}, nil
 	case strings.HasPrefix(kind, "text/"), kind == "application/json":
 		return chatPart{Type: "text", Text: cmp.Or(b.Filename, "text") + ":\n" + string(b.Data)}, nil
 	case kind == "application/pdf":
-		return chatPart{Type: "file", File: &chatFile{cmp.Or(b.Filename, "document.pdf"), "data:" + kind + ";base64," + encoded}}, nil
+		return chatPart{Type: "file", File: &chatFile{cmp.Or(b.Filename, "document.pdf"), address}}, nil
 	}
 	return part, invalid(fmt.Sprintf("a file of media type %s is not supported by this API, which accepts images, PDF, text, WAV and MP3", kind))
 }

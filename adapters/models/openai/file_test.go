@@ -20,6 +20,7 @@ func TestFilesInARequest(t *testing.T) {
 		file       core.Block
 		want, fail string
 	}{
+
 		{"an image", file("image/png", "a.png", "abc"), `{"type":"image_url","image_url":{"url":"data:image/png;base64,YWJj"}}`, ""},
 		{"an image elsewhere", link("image/png"), `{"type":"image_url","image_url":{"url":"https://example.com/a"}}`, ""},
 		{"a document", file("application/pdf", "a.pdf", "abc"), `{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,YWJj"}}`, ""},
@@ -51,6 +52,29 @@ func TestFilesInARequest(t *testing.T) {
 				t.Errorf("content %s\nwant    %s", got, want)
 			}
 		})
+	}
+}
+
+// Mistral has a part of its own for documents, and no object for images.
+func TestFilesForMistral(t *testing.T) {
+	tests := []struct {
+		file       core.Block
+		want, fail string
+	}{
+		{core.Block{MediaType: "image/png", Data: []byte("abc")}, `{"type":"image_url","image_url":"data:image/png;base64,YWJj"}`, ""},
+		{core.Block{MediaType: "image/png", URL: "https://example.com/a"}, `{"type":"image_url","image_url":"https://example.com/a"}`, ""},
+		{core.Block{MediaType: "application/pdf", Data: []byte("abc"), Filename: "a.pdf"}, `{"type":"document_url","document_url":"data:application/pdf;base64,YWJj","document_name":"a.pdf"}`, ""},
+		{core.Block{MediaType: "application/pdf", URL: "https://example.com/a"}, `{"type":"document_url","document_url":"https://example.com/a"}`, ""},
+		{core.Block{MediaType: "text/plain", Data: []byte("abc")}, `{"type":"text","text":"text:\nabc"}`, ""},
+		{core.Block{MediaType: "audio/wav", URL: "https://example.com/a"}, "", "openai: a file of media type audio/wav by its URL is not supported by this API, which accepts URLs of images and PDF only"},
+	}
+	for _, tt := range tests {
+		tt.file.Type = core.BlockFile
+		got, err := encode(model.Request{Model: "m", Messages: []core.Message{{ID: "1", Role: core.RoleUser, Content: []core.Block{tt.file}}}}, kins[DialectMistral])
+		want := `{"model":"m","messages":[{"role":"user","content":[` + tt.want + `]}],"stream":true}`
+		if tt.fail != "" && (err == nil || err.Error() != tt.fail) || tt.fail == "" && string(got) != want {
+			t.Errorf("%s, %v\nwant %s%s", got, err, want, tt.fail)
+		}
 	}
 }
 

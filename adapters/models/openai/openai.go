@@ -23,11 +23,14 @@ type chatProvider struct {
 
 // New checks the options and returns a model, safe for concurrent use, which also
 // implements [model.Checker]: over the Responses API if the dialect is
-// [DialectResponses], otherwise over Chat Completions. It makes no request. The error
-// names the wrong option.
+// [DialectResponses] or [DialectAzureResponses], otherwise over Chat Completions. It makes
+// no request. The error names the wrong option.
 func New(options Options) (model.Model, error) {
-	if options.Dialect == DialectResponses {
-		return wire.Made(openResponses(options))
+	switch options.Dialect {
+	case DialectResponses:
+		return wire.Made(openResponses(options, dialectAuto))
+	case DialectAzureResponses:
+		return wire.Made(openResponses(options, DialectAzure))
 	}
 	return wire.Made(openChat(options))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/reveille-run/reveille/adapters/models/internal/wire"
@@ -26,7 +27,9 @@ type Options struct {
 	Key secret.Source `json:"-"`
 	// BaseURL is the http or https URL before /chat/completions or /responses; a trailing
 	// slash is allowed. Default: the address of the dialect's servers, without a dialect
-	// https://api.openai.com/v1. The dialects azure and compatible have no default.
+	// https://api.openai.com/v1. The dialects azure and compatible have no default. At
+	// Azure the endpoint of a resource is enough, https://NAME.openai.azure.com: a URL
+	// without a path gets /openai/v1.
 	BaseURL string
 	// Organization is sent as OpenAI-Organization unless empty.
 	Organization string
@@ -64,7 +67,14 @@ func (o Options) base() (*url.URL, error) {
 			return nil, core.Errorf(core.CodeInvalid, "openai: servers of the dialect %q have no default address, want a base URL", o.Dialect)
 		}
 	}
-	return wire.BaseURL(name, cmp.Or(o.BaseURL, kins[o.Dialect].baseURL, defaultBaseURL))
+	base, err := wire.BaseURL(name, cmp.Or(o.BaseURL, kins[o.Dialect].baseURL, defaultBaseURL))
+	if err != nil {
+		return nil, err
+	}
+	if azure := cmp.Or(o.Dialect, dialectOf(base.Hostname())) == DialectAzure; azure && strings.Trim(base.Path, "/") == "" {
+		base = base.JoinPath("openai", "v1")
+	}
+	return base, nil
 }
 
 // check validates the options but the URL, and returns where keys come from.

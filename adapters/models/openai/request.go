@@ -207,7 +207,7 @@ func (k kin) message(m core.Message, ids wire.IDs) (chatMessage, error) {
 	payload := chatMessage{Role: string(m.Role), Content: &text}
 	switch m.Role {
 	case core.RoleUser:
-		parts, err := encodeParts(m.Content)
+		parts, err := k.encodeParts(m.Content)
 		if err != nil {
 			return chatMessage{}, err
 		}

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
@@ -23,8 +24,9 @@ type responsesProvider struct {
 	header   func(http.Header, secret.String)
 }
 
-func openResponses(options Options) (*responsesProvider, error) {
-	options.Dialect = dialectAuto // of Chat Completions this API has none
+// openResponses returns a model of a host: that of a dialect, or by the address.
+func openResponses(options Options, host Dialect) (*responsesProvider, error) {
+	options.Dialect = host
 	base, err := options.base()
 	if err != nil {
 		return nil, err
@@ -37,11 +39,12 @@ func openResponses(options Options) (*responsesProvider, error) {
 	if err != nil {
 		return nil, err
 	}
+	host = cmp.Or(host, dialectOf(base.Hostname()))
 	return &responsesProvider{
 		endpoint: base.JoinPath("responses").String(),
 		summary:  options.ReasoningSummary,
-		ids:      dialectOf(base.Hostname()) != DialectOpenAI,
-		narrow:   kins[dialectOf(base.Hostname())].narrow,
+		ids:      host != DialectOpenAI,
+		narrow:   kins[host].narrow,
 		client:   client,
 		header:   options.header,
 	}, nil

@@ -18,7 +18,7 @@ import (
 // responses returns a model of the API that is never asked.
 func responses(t testing.TB, options Options) *responsesProvider {
 	t.Helper()
-	m, err := openResponses(options)
+	m, err := openResponses(options, dialectAuto)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -122,7 +122,7 @@ func TestAnAnswerOfTheStrictFormIsOneOfTheForm(t *testing.T) {
 
 func TestTheStrictFormGoesOutInBothAPIs(t *testing.T) {
 	request := model.Request{Model: "m", Messages: []core.Message{core.UserMessage("hi").WithID("1")}}
-	responses, err := openResponses(Options{APIKey: "k"})
+	responses, err := openResponses(Options{APIKey: "k"}, dialectAuto)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,11 +13,11 @@ import (
 // provider documents its options.
 func Adapters() map[string]func(agent.ProviderSpec) (model.Model, error) {
 	all := map[string]func(agent.ProviderSpec) (model.Model, error){
-		"anthropic": anthropic.Adapter, "bedrock": amazon, "gemini": gemini.Adapter,
-		"openai": openai.Adapter, "openai-responses": openai.DialectResponses.Adapter,
+		"anthropic": anthropic.Adapter, "bedrock": amazon, "gemini": gemini.Adapter, "vertex": google,
+		"openai": openai.Adapter, "openai-responses": openai.DialectResponses.Adapter, "azure-responses": openai.DialectAzureResponses.Adapter,
 	}
 	for _, d := range []openai.Dialect{
-		openai.DialectDeepSeek, openai.DialectGroq, openai.DialectLlamaCpp, openai.DialectMistral, openai.DialectOllama,
+		openai.DialectAzure, openai.DialectDeepSeek, openai.DialectGroq, openai.DialectLlamaCpp, openai.DialectMistral, openai.DialectOllama,
 		openai.DialectOpenRouter, openai.DialectVLLM, openai.DialectXAI, openai.DialectZAI,
 	} {
 		all[string(d)] = d.Adapter

@@ -16,7 +16,7 @@ import (
 
 func TestEveryProviderIsAnAdapterButTheScriptedOne(t *testing.T) {
 	want := []string{
-		"anthropic", "bedrock", "deepseek", "gemini", "groq", "llamacpp", "mistral", "ollama", "openai", "openai-responses", "openrouter", "vllm", "xai", "zai",
+		"anthropic", "azure", "azure-responses", "bedrock", "deepseek", "gemini", "groq", "llamacpp", "mistral", "ollama", "openai", "openai-responses", "openrouter", "vertex", "vllm", "xai", "zai",
 	}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(Adapters()))); diff != "" {
 		t.Error(diff)
@@ -34,6 +34,8 @@ func TestProvidersThatAreData(t *testing.T) {
 		{agent.ProviderSpec{Adapter: "openai-responses", APIKey: key, Options: json.RawMessage(`{"reasoning_summary":"auto"}`)}, "*openai.responsesProvider"},
 		{agent.ProviderSpec{Adapter: "anthropic", APIKey: key, Options: json.RawMessage(`{"version":"2023-06-01","betas":["b"]}`)}, "*anthropic.provider"},
 		{agent.ProviderSpec{Adapter: "gemini", APIKey: key, Options: json.RawMessage(`{}`)}, "*gemini.provider"},
+		{agent.ProviderSpec{Adapter: "vertex", APIKey: key, Options: json.RawMessage(`{"project":"p","location":"us"}`)}, "*gemini.provider"},
+		{agent.ProviderSpec{Adapter: "vertex"}, "this program is built without Google's credentials: set GOOGLE_VERTEX_API_KEY to an API key, or start the local host with `make run MODEL=vertex/NAME`, or build a program with -tags vertex"},
 		{agent.ProviderSpec{Adapter: "groq", APIKey: key}, "*openai.chatProvider"},
 		{agent.ProviderSpec{Adapter: "bedrock"}, "this program is built without Bedrock: start the local host with `make run MODEL=bedrock/NAME`, or build a program with -tags bedrock (deployed functions have it)"},
 		{agent.ProviderSpec{Adapter: "openai", Options: json.RawMessage(`{"dialect":"klingon"}`)}, `openai: dialect "klingon" is unknown, allowed are azure, compatible, deepseek, groq, llamacpp, mistral, ollama, openai, openrouter, vllm, xai, zai`},

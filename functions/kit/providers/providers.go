@@ -139,7 +139,9 @@ func connect(s settings.Settings, p settings.Provider) (agent.ProviderSpec, erro
 			return c, fmt.Errorf("REVEILLE_MODEL_KEY_SECRET: %w", err)
 		}
 		c.Key = source
-	case p.Key.IsZero() && !p.Own && c.BaseURL == "":
+	case p.Resource && c.BaseURL == "":
+		return c, fmt.Errorf("environment variable %s is not set: REVEILLE_MODEL names a model of %s, which needs the endpoint of your resource", p.URLVariable, p.ID)
+	case p.Key.IsZero() && (p.Resource || !p.Own && c.BaseURL == ""):
 		others := slices.DeleteFunc(slices.Clone(s.Providers), func(p settings.Provider) bool { return p.Key.IsZero() })
 		hint := ""
 		if len(others) > 0 {

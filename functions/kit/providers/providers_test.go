@@ -29,7 +29,7 @@ func read(t *testing.T, environ string) settings.Settings {
 	return s
 }
 
-const all = "openai, openai-responses, anthropic, gemini, bedrock, groq, openrouter, deepseek, zai, xai, mistral, llamacpp, ollama, vllm, scripted"
+const all = "openai, openai-responses, anthropic, gemini, vertex, bedrock, azure, azure-responses, groq, openrouter, deepseek, zai, xai, mistral, llamacpp, ollama, vllm, scripted"
 
 func TestWhichModelTheEnvironmentSays(t *testing.T) {
 	const (
@@ -59,6 +59,15 @@ func TestWhichModelTheEnvironmentSays(t *testing.T) {
 		{"a secret", "REVEILLE_MODEL=mistral/m REVEILLE_MODEL_KEY_SECRET=prod/key", "*openai.chatProvider m mistral", ""},
 		{"an address of the bound one", "REVEILLE_MODEL=openai/m REVEILLE_MODEL_BASE_URL=https://models.example/v1", "*openai.chatProvider m openai-compatible", ""},
 		{"the same address twice", "REVEILLE_MODEL=groq/m REVEILLE_MODEL_BASE_URL=https://g/v1 GROQ_BASE_URL=https://g/v1", "*openai.chatProvider m groq", ""},
+
+		{"Vertex's key", "GOOGLE_VERTEX_API_KEY=k REVEILLE_MODEL=vertex/gemini-3-flash", "*gemini.provider gemini-3-flash vertex", ""},
+		{"Vertex without a key", "REVEILLE_MODEL=vertex/m", "", "model vertex/m: this program is built without Google's credentials: set GOOGLE_VERTEX_API_KEY to an API key, or start the local host with `make run MODEL=vertex/NAME`, or build a program with -tags vertex"},
+		{"Azure", "AZURE_OPENAI_ENDPOINT=https://r.openai.azure.com AZURE_OPENAI_API_KEY=k REVEILLE_MODEL=azure/gpt-5", "*openai.chatProvider gpt-5 azure", ""},
+		{"Azure's other API", "AZURE_OPENAI_ENDPOINT=https://r.openai.azure.com AZURE_OPENAI_API_KEY=k REVEILLE_MODEL=azure-responses/gpt-5", "*openai.responsesProvider gpt-5 azure-responses", ""},
+		{"Azure with a secret", "REVEILLE_MODEL=azure/m REVEILLE_MODEL_KEY_SECRET=prod/key REVEILLE_MODEL_BASE_URL=https://r.openai.azure.com", "*openai.chatProvider m azure", ""},
+		{"Azure without an endpoint", "AZURE_OPENAI_API_KEY=k REVEILLE_MODEL=azure/m", "", variable + "AZURE_OPENAI_ENDPOINT is not set: REVEILLE_MODEL names a model of azure, which needs the endpoint of your resource"},
+		{"Azure without a key", "AZURE_OPENAI_ENDPOINT=https://r.openai.azure.com REVEILLE_MODEL=azure-responses/m", "", variable + "AZURE_OPENAI_API_KEY is not set: REVEILLE_MODEL names a model of azure-responses, which needs this key"},
+		{"Azure without a model", "AZURE_OPENAI_ENDPOINT=https://r.openai.azure.com AZURE_OPENAI_API_KEY=k", "", variable + "REVEILLE_MODEL is not set, and the provider has no default model (set: AZURE_OPENAI_API_KEY): set it to azure/NAME"},
 
 		{"two keys", "OPENAI_API_KEY=k ANTHROPIC_API_KEY=k", "", variable + "REVEILLE_MODEL is not set, and several providers are configured (set: OPENAI_API_KEY, ANTHROPIC_API_KEY): set it to PROVIDER/NAME such as openai/gpt-6-luna"},
 		{"a key and an address", "OPENAI_API_KEY=k GROQ_BASE_URL=https://g/v1", "", variable + "REVEILLE_MODEL is not set, and several providers are configured (set: OPENAI_API_KEY, GROQ_BASE_URL): set it to PROVIDER/NAME such as openai/gpt-6-luna"},
@@ -104,6 +113,9 @@ func TestEachProviderThatCanBeNamedIsMade(t *testing.T) {
 		environ := "REVEILLE_MODEL=" + p.ID + "/m"
 		if p.KeyVariable != "" {
 			environ += " " + p.KeyVariable + "=k"
+		}
+		if p.Resource {
+			environ += " " + p.URLVariable + "=https://r.example"
 		}
 		b, err := Bind(env.System(), read(t, environ))
 		if err != nil || b.Model == nil || b.Name != "m" || b.Provider != p.ID {

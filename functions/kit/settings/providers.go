@@ -16,6 +16,8 @@ type Provider struct {
 	KeyVariable, URLVariable string
 	// Own reports whether it needs no key, as a server on your own machine.
 	Own bool
+	// Resource reports whether it has no default address: each customer has one.
+	Resource bool
 
 	Key     secret.String
 	BaseURL string
@@ -31,7 +33,10 @@ func Providers() []Provider {
 		{ID: "openai-responses", KeyVariable: "OPENAI_API_KEY", URLVariable: "OPENAI_BASE_URL"}, // the other API of openai
 		{ID: "anthropic", Model: "claude-haiku-5-5", KeyVariable: "ANTHROPIC_API_KEY", URLVariable: "ANTHROPIC_BASE_URL"},
 		{ID: "gemini", Model: "gemini-3.8-flash", KeyVariable: "GEMINI_API_KEY", URLVariable: "GEMINI_BASE_URL"},
+		{ID: "vertex", KeyVariable: "GOOGLE_VERTEX_API_KEY", URLVariable: "GOOGLE_VERTEX_BASE_URL", Own: true}, // Google's credentials do, too
 		{ID: "bedrock", Own: true}, // it uses AWS credentials
+		{ID: "azure", KeyVariable: "AZURE_OPENAI_API_KEY", URLVariable: "AZURE_OPENAI_ENDPOINT", Resource: true},
+		{ID: "azure-responses", KeyVariable: "AZURE_OPENAI_API_KEY", URLVariable: "AZURE_OPENAI_ENDPOINT", Resource: true}, // the other API of azure
 		{ID: "groq", Model: "openai/gpt-oss-20b", KeyVariable: "GROQ_API_KEY", URLVariable: "GROQ_BASE_URL"},
 		{ID: "openrouter", Model: "openai/gpt-6-luna", KeyVariable: "OPENROUTER_API_KEY", URLVariable: "OPENROUTER_BASE_URL"},
 		{ID: "deepseek", Model: "deepseek-v4-flash", KeyVariable: "DEEPSEEK_API_KEY", URLVariable: "DEEPSEEK_BASE_URL"},
@@ -78,11 +83,18 @@ func providerVariables() []variable {
 			return &s.Providers[len(s.Providers)-1]
 		}
 		key := Variable{Name: p.KeyVariable, Allowed: "a key", Meaning: "The key of provider `" + p.ID + "`."}
-		if p.Own {
+		switch {
+		case p.ID == "vertex":
+			key.Meaning = "The key of provider `vertex`. Without a key, requests use Google's application default credentials."
+		case p.Own:
 			key.Meaning = "The key for your `" + p.ID + "` server, if that server needs one."
 		}
 		base := Variable{Name: p.URLVariable, Allowed: addressAllowed, Unset: "the provider's own address", Meaning: "The address of provider `" + p.ID + "`."}
-		if p.Own {
+		switch {
+		case p.ID == "vertex": // as usual
+		case p.Resource:
+			base.Unset, base.Meaning = "none: the provider requires it", "The endpoint of your resource at provider `"+p.ID+"`, such as `https://NAME.openai.azure.com`."
+		case p.Own:
 			base.Unset, base.Meaning = "the server's usual port on this machine", "The address of your `"+p.ID+"` server."
 		}
 		all = append(all,

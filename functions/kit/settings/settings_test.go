@@ -204,7 +204,7 @@ func TestEachVariableIsDescribed(t *testing.T) {
 		}
 		seen[v.Name] = true
 	}
-	if len(seen) != 71 {
+	if len(seen) != 75 {
 		t.Errorf("%d variables", len(seen))
 	}
 }

@@ -62,6 +62,9 @@ func TestMakeRunAnnouncesTheBuild(t *testing.T) {
 		{"with a model of Bedrock", "MODEL=bedrock/us.amazon.nova-lite-v1:0",
 			"go: build -v -buildvcs=false -tags bedrock,profile -ldflags -s -w -o .reveille/dev ./scripts/user/dev\n" +
 				"host: model bedrock/us.amazon.nova-lite-v1:0, triggers functions/app/triggers.json\n"},
+		{"with a model of Vertex", "MODEL=vertex/gemini-3-flash",
+			"go: build -v -buildvcs=false -tags vertex -ldflags -s -w -o .reveille/dev ./scripts/user/dev\n" +
+				"host: model vertex/gemini-3-flash, triggers functions/app/triggers.json\n"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

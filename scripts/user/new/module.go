@@ -148,8 +148,8 @@ func (p *project) download(version string) (string, error) {
 }
 
 // completeModule adds to go.mod and go.sum the requirements of all packages, tests and tools,
-// including those with the tags of Bedrock, and checks that they are available.
+// including those with the tags of Bedrock and Vertex, and checks that they are available.
 func (p *project) completeModule() error {
-	_, err := p.goes("list", "-mod=mod", "-tags=bedrock,profile", "-deps", "-test", "-f", "{{with .Error}}{{.}}{{end}}", "./...", "tool")
+	_, err := p.goes("list", "-mod=mod", "-tags=bedrock,profile,vertex", "-deps", "-test", "-f", "{{with .Error}}{{.}}{{end}}", "./...", "tool")
 	return err
 }

@@ -27,6 +27,8 @@ func key(p settings.Provider) string {
 	switch {
 	case p.ID == "bedrock":
 		return "AWS credentials"
+	case p.ID == "vertex":
+		return code(p.KeyVariable, "") + ", or Google's credentials"
 	case p.KeyVariable == "":
 		return "not needed"
 	case p.Own:

@@ -24,6 +24,7 @@ var senders = map[string]string{
 	"adapters/internal/awsapi/settings.go":       "http.Client, http.DefaultTransport: the addresses are those of the SDK and of AWS_ENDPOINT_URL_ variables, which only the operator sets. Bedrock passes its own transport. Redirects are not followed.",
 	"adapters/identity/bearer/keys.go":           "http.Client, oidc.NewRemoteKeySet: the client's transport is the cache of keys, which fetches through the transport of the options.",
 	"adapters/models/bedrock/profile/profile.go": "import github.com/aws/aws-sdk-go-v2/config, import github.com/aws/aws-sdk-go-v2/feature/ec2/imds: the SDK asks for the credentials of a person's own profile, on the local host only.",
+	"adapters/models/gemini/vertex/vertex.go":    "import golang.org/x/oauth2: the library asks for tokens with the client of these rules.",
 	"adapters/protocols/protocoltest/deaf.go":    "net.Dialer: a client of tests.",
 }
 

@@ -92,8 +92,11 @@ func (j *Joiner) Join(d model.Delta, yield func(model.Delta) bool) bool {
 	at := place{d.Type, d.Index}
 	text := j.held[at] + d.Text
 	delete(j.held, at)
-	if d.Type != model.DeltaUsage && !j.flush(at, yield) {
-		return false
+	switch d.Type {
+	case model.DeltaText, model.DeltaReasoning, model.DeltaToolStart, model.DeltaToolArgument, model.DeltaStop:
+		if !j.flush(at, yield) {
+			return false
+		}
 	}
 	if n := len(text) - markSize; d.Echo == nil && n >= 0 && utf16.DecodeRune(half(text[n:]), 0xdc00) != '\uFFFD' {
 		if j.held == nil {
