@@ -66,6 +66,7 @@ func (k kin) encodeParts(content []core.Block) ([]chatPart, error) {
 // resultFiles are the files of the results of a turn. A result is a text in this API, so
 // that they go out in a user's message after all results of the turn.
 type resultFiles struct {
+	kin     kin
 	request *model.Request
 	blocks  []core.Block
 }
@@ -73,7 +74,7 @@ type resultFiles struct {
 // take returns the text of a result, and keeps its files.
 func (f *resultFiles) take(r *core.ToolResult) *string {
 	text, files := wire.Split(wire.ResultContent(f.request, r, func(b core.Block) error {
-		_, err := encodeFile(b)
+		_, err := f.kin.encodeFile(b)
 		return err
 	}))
 	if len(files) > 0 {
@@ -88,7 +89,7 @@ func (c *chatRequest) follow(f *resultFiles, k kin) error {
 	if len(f.blocks) == 0 {
 		return nil
 	}
-	parts, err := encodeParts(f.blocks)
+	parts, err := k.encodeParts(f.blocks)
 	if err != nil {
 		return err
 	}

@@ -154,7 +154,7 @@ func (c *chatRequest) say(request model.Request, k kin) error {
 	if err != nil {
 		return err
 	}
-	files := resultFiles{request: &request}
+	files := resultFiles{kin: k, request: &request}
 	for i, m := range request.Messages {
 		payload, err := k.message(m, ids[i])
 		if err != nil {

@@ -42,7 +42,7 @@ func TestFilesOfResultsFollowInChatCompletions(t *testing.T) {
 	}
 	for dialect, want := range map[Dialect]string{
 		DialectOpenAI:  twoResults("c1_0", "c1_1") + follows + `,{"role":"system","content":"It is noon."}]`,
-		DialectMistral: twoResults("c00001000", "c00001001") + `{"role":"assistant","content":"I have the results."},` + follows + `,{"role":"user","content":"It is noon."}]`,
+		DialectMistral: twoResults("c00001000", "c00001001") + `{"role":"assistant","content":"I have the results."},` + strings.Replace(follows, `{"url":"data:image/png;base64,MQ=="}`, `"data:image/png;base64,MQ=="`, 1) + `,{"role":"user","content":"It is noon."}]`,
 	} {
 		body, err := encode(drawn(), kins[dialect])
 		if err != nil {
