@@ -20,14 +20,18 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
-// guide returns the guide to models.
+// guide returns the guides to models.
 func guide(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../../guides/models.md")
-	if err != nil {
-		t.Fatal(err)
+	var all string
+	for _, name := range []string{"models.md", "model-servers.md"} {
+		text, err := os.ReadFile("../../guides/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all += string(text)
 	}
-	return string(text)
+	return all
 }
 
 // answers is a provider that gives one recorded answer.
