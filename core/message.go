@@ -69,11 +69,46 @@ type Usage struct {
 	CacheRead  int `json:"cache_read,omitempty"`
 	CacheWrite int `json:"cache_write,omitempty"`
 	Reasoning  int `json:"reasoning,omitempty"`
+	// CacheWriteHour is the part of CacheWrite that the provider keeps for an hour.
+	CacheWriteHour int `json:"cache_write_hour,omitempty"`
+	// Long is the part of calls whose input was longer than the length from which on their
+	// model costs more.
+	Long LongUsage `json:"long,omitzero"`
+}
+
+// LongUsage counts tokens of calls with a long input: see [Usage].
+type LongUsage struct {
+	Input          int `json:"input,omitempty"`
+	Output         int `json:"output,omitempty"`
+	CacheRead      int `json:"cache_read,omitempty"`
+	CacheWrite     int `json:"cache_write,omitempty"`
+	CacheWriteHour int `json:"cache_write_hour,omitempty"`
 }
 
 // Add returns the sum of two counts.
 func (u Usage) Add(v Usage) Usage {
-	return Usage{u.Input + v.Input, u.Output + v.Output, u.CacheRead + v.CacheRead, u.CacheWrite + v.CacheWrite, u.Reasoning + v.Reasoning}
+	a, b := u.Long, v.Long
+	return Usage{
+		u.Input + v.Input, u.Output + v.Output, u.CacheRead + v.CacheRead, u.CacheWrite + v.CacheWrite, u.Reasoning + v.Reasoning, u.CacheWriteHour + v.CacheWriteHour,
+		LongUsage{a.Input + b.Input, a.Output + b.Output, a.CacheRead + b.CacheRead, a.CacheWrite + b.CacheWrite, a.CacheWriteHour + b.CacheWriteHour},
+	}
+}
+
+// Minus returns the counts without those of v, which may have fewer of each.
+func (u Usage) Minus(v Usage) Usage {
+	l := v.Long
+	return u.Add(Usage{-v.Input, -v.Output, -v.CacheRead, -v.CacheWrite, -v.Reasoning, -v.CacheWriteHour,
+		LongUsage{-l.Input, -l.Output, -l.CacheRead, -l.CacheWrite, -l.CacheWriteHour}})
+}
+
+// Above returns the counts of one call. All of them are Long if its input has more than so
+// many tokens; 0: no input is long.
+func (u Usage) Above(tokens int) Usage {
+	u.Long = LongUsage{}
+	if tokens > 0 && u.Input > tokens {
+		u.Long = LongUsage{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.CacheWriteHour}
+	}
+	return u
 }
 
 // Message is one entry of a conversation.

@@ -26,6 +26,9 @@ type Facts struct {
 	// PromptCache is how the provider caches the starts of requests: automatic, by itself;
 	// marks, where the request marks it; none.
 	PromptCache string `json:"prompt_cache,omitempty"`
+	// LongInput is the length of a request's input, in tokens, above which it costs more. 0:
+	// not known, or every length costs the same.
+	LongInput int `json:"long_input,omitempty"`
 	// NativeFormat means that the provider enforces a schema ([ResponseFormat]) while it
 	// generates a response.
 	NativeFormat bool `json:"native_format,omitempty"`
@@ -73,7 +76,7 @@ func (f Facts) Check() error {
 	for _, n := range []struct {
 		name  string
 		value int
-	}{{"context_window", f.ContextWindow}, {"max_input_tokens", f.MaxInputTokens}, {"max_output_tokens", f.MaxOutputTokens}} {
+	}{{"context_window", f.ContextWindow}, {"max_input_tokens", f.MaxInputTokens}, {"max_output_tokens", f.MaxOutputTokens}, {"long_input", f.LongInput}} {
 		if n.value < 0 {
 			return core.Errorf(core.CodeInvalid, "%s is %d, want 0 (not known) or more", n.name, n.value)
 		}

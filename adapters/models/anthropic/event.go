@@ -62,13 +62,16 @@ type usage struct {
 	Output     *int `json:"output_tokens"`
 	CacheRead  *int `json:"cache_read_input_tokens"`
 	CacheWrite *int `json:"cache_creation_input_tokens"`
-	Details    struct {
+	Created    struct {
+		Hour *int `json:"ephemeral_1h_input_tokens"`
+	} `json:"cache_creation"`
+	Details struct {
 		Thinking *int `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
 }
 
 // counts are the latest reports together.
-type counts struct{ input, output, cacheRead, cacheWrite, thinking int }
+type counts struct{ input, output, cacheRead, cacheWrite, hour, thinking int }
 
 func (c *counts) take(u *usage) {
 	for _, count := range []struct {
@@ -76,7 +79,7 @@ func (c *counts) take(u *usage) {
 		said *int
 	}{
 		{&c.input, u.Input}, {&c.output, u.Output}, {&c.cacheRead, u.CacheRead},
-		{&c.cacheWrite, u.CacheWrite}, {&c.thinking, u.Details.Thinking},
+		{&c.cacheWrite, u.CacheWrite}, {&c.thinking, u.Details.Thinking}, {&c.hour, u.Created.Hour},
 	} {
 		if count.said != nil {
 			*count.to = *count.said
@@ -89,6 +92,6 @@ func (c *counts) take(u *usage) {
 func (c counts) core() core.Usage {
 	return core.Usage{
 		Input: c.input + c.cacheRead + c.cacheWrite, Output: c.output,
-		CacheRead: c.cacheRead, CacheWrite: c.cacheWrite, Reasoning: c.thinking,
+		CacheRead: c.cacheRead, CacheWrite: c.cacheWrite, Reasoning: c.thinking, CacheWriteHour: min(c.hour, c.cacheWrite),
 	}
 }

@@ -170,9 +170,15 @@ func (t *turn) meter(u *types.TokenUsage) {
 	}
 	t.metered = true
 	read, written := int(aws.ToInt32(u.CacheReadInputTokens)), int(aws.ToInt32(u.CacheWriteInputTokens))
+	hour := 0
+	for _, detail := range u.CacheDetails {
+		if detail.Ttl == types.CacheTTLOneHour {
+			hour += int(aws.ToInt32(detail.InputTokens))
+		}
+	}
 	t.deltas = append(t.deltas, model.Delta{Type: model.DeltaUsage, Usage: core.Usage{
 		Input: int(aws.ToInt32(u.InputTokens)) + read + written, Output: int(aws.ToInt32(u.OutputTokens)),
-		CacheRead: read, CacheWrite: written,
+		CacheRead: read, CacheWrite: written, CacheWriteHour: min(hour, written),
 	}})
 }
 

@@ -65,6 +65,17 @@ func (m *members) usage(name string, u *core.Usage) {
 	m.int("cache_read", int64(u.CacheRead))
 	m.int("cache_write", int64(u.CacheWrite))
 	m.int("reasoning", int64(u.Reasoning))
+	m.int("cache_write_hour", int64(u.CacheWriteHour))
+	if l := &u.Long; *l != (core.LongUsage{}) {
+		m.name("long")
+		long := len(m.text)
+		m.int("input", int64(l.Input))
+		m.int("output", int64(l.Output))
+		m.int("cache_read", int64(l.CacheRead))
+		m.int("cache_write", int64(l.CacheWrite))
+		m.int("cache_write_hour", int64(l.CacheWriteHour))
+		m.end(long)
+	}
 	m.end(begin)
 }
 

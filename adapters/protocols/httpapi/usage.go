@@ -126,9 +126,13 @@ func usageQuery(r *http.Request) (q account.Query, asCSV bool, err error) {
 	return q, asCSV, q.Check()
 }
 
+func tokensOf(u core.Usage) usedTokens {
+	return usedTokens{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Reasoning}
+}
+
 func wireRow(r *account.Row, by account.By) usageRow {
 	row := usageRow{
-		Runs: r.Runs, Stretches: r.Stretches, Incomplete: r.Lost, Tokens: usedTokens(r.Tokens), Inferences: r.Inferences, ModelMillis: r.ModelMillis,
+		Runs: r.Runs, Stretches: r.Stretches, Incomplete: r.Lost, Tokens: tokensOf(r.Tokens), Inferences: r.Inferences, ModelMillis: r.ModelMillis,
 		ToolCalls: r.Tools, ToolMillis: r.ToolMillis, HandlerMillis: figure{Metered: float64(r.Spent.Handler)},
 		WriteUnits: hundredths(r.Spent.Write, r.Spent.WriteMore), ReadUnits: hundredths(r.Spent.Read, 0),
 		QueueRequests: hundredths(r.Spent.Queue, r.Spent.QueueMore), ModelCost: r.ModelCost, CloudCost: r.CloudCost, UnpricedModels: []string{},

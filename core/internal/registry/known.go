@@ -56,6 +56,7 @@ func laid(said, known model.Facts) model.Facts {
 	known.MaxInputTokens = cmp.Or(said.MaxInputTokens, known.MaxInputTokens)
 	known.MaxOutputTokens = cmp.Or(said.MaxOutputTokens, known.MaxOutputTokens)
 	known.TokensPerByte = cmp.Or(said.TokensPerByte, known.TokensPerByte)
+	known.LongInput = cmp.Or(said.LongInput, known.LongInput)
 	known.Cutoff = cmp.Or(said.Cutoff, known.Cutoff)
 	known.Reasoning = cmp.Or(said.Reasoning, known.Reasoning)
 	known.PromptCache = cmp.Or(said.PromptCache, known.PromptCache)

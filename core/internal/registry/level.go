@@ -17,7 +17,7 @@ func (r *Resolved) Level() model.Facts {
 	}
 	all := r.CallableModels()
 	level := all[0].Facts
-	level.Reasoning, level.Levels, level.PromptCache, level.Inputs = "", nil, "", slices.Clone(level.Inputs)
+	level.Reasoning, level.Levels, level.LongInput, level.PromptCache, level.Inputs = "", nil, 0, "", slices.Clone(level.Inputs)
 	for _, m := range all[1:] {
 		level.ContextWindow = least(level.ContextWindow, m.ContextWindow)
 		level.MaxInputTokens = least(level.MaxInputTokens, m.MaxInputTokens)

@@ -68,18 +68,20 @@ import "github.com/reveille-run/reveille/core"
 //	 3 read       int                        repeated
 //	 4 write      int            2 tools     int     Use
 //	 5 reasoning  int            3 millis    int     1 provider  text
-//	                                                 2 model     text
-//	Totals                       Window              3 usage     Usage
-//	 1 usage      Usage          1 first     int     4 calls     int
-//	 2 spend      int            2 short     int     5 millis    int
-//	 3 steps      int            3 summary   int
-//	 4 called     int            4 opening   int
-//	 5 failures   int            5 compact   int
-//	 6 errors     int            6 skipped   int
-//	 7 repairs    int            7 estimate  int
-//	 8 calls      bytes          8 tokens    int
-//	 9 turns      bytes          9 refused   int, 1
-//	10 metered    Metered       10 prefix    12 bytes: three numbers, little endian
+//	 6 hour       int                                2 model     text
+//	 7 long       Long           Window              3 usage     Usage
+//	                             1 first     int     4 calls     int
+//	Totals                       2 short     int     5 millis    int
+//	 1 usage      Usage          3 summary   int
+//	 2 spend      int            4 opening   int     Long
+//	 3 steps      int            5 compact   int     1 input     int
+//	 4 called     int            6 skipped   int     2 output    int
+//	 5 failures   int            7 estimate  int     3 read      int
+//	 6 errors     int            8 tokens    int     4 write     int
+//	 7 repairs    int            9 refused   int, 1  5 hour      int
+//	 8 calls      bytes         10 prefix    12 bytes: three numbers,
+//	 9 turns      bytes                      little endian
+//	10 metered    Metered
 //
 // A message whose id starts with the id of the entry's run has no bytes in field 1. What a
 // usual turn does not have is JSON.
@@ -168,7 +170,8 @@ var (
 	levelBlock     = level{name: "block", known: 9}
 	levelCall      = level{name: "call", known: 5}
 	levelResult    = level{name: "result", known: 8, repeated: 1 << 8, parts: []part{{8, &levelBlock}}}
-	levelUsage     = level{name: "usage", known: 5}
+	levelUsage     = level{name: "usage", known: 7, parts: []part{{7, &levelLong}}}
+	levelLong      = level{name: "long", known: 5}
 	levelTotals    = level{name: "totals", known: 10, parts: []part{{1, &levelUsage}, {10, &levelMetered}}}
 	levelMetered   = level{name: "metered", known: 3, repeated: 1 << 1, parts: []part{{1, &levelUse}}}
 	levelUse       = level{name: "use", known: 5, parts: []part{{3, &levelUsage}}}

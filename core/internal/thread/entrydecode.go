@@ -338,9 +338,31 @@ func decodeUsage(f fieldReader) (u core.Usage) {
 			u.CacheWrite = f.int()
 		case 5:
 			u.Reasoning = f.int()
+		case 6:
+			u.CacheWriteHour = f.int()
+		case 7:
+			u.Long = decodeLong(f.inside(&levelLong))
 		}
 	}
 	return u
+}
+
+func decodeLong(f fieldReader) (l core.LongUsage) {
+	for f.next() {
+		switch f.number {
+		case 1:
+			l.Input = f.int()
+		case 2:
+			l.Output = f.int()
+		case 3:
+			l.CacheRead = f.int()
+		case 4:
+			l.CacheWrite = f.int()
+		case 5:
+			l.CacheWriteHour = f.int()
+		}
+	}
+	return l
 }
 
 func decodeTotals(f fieldReader, t *Totals) {

@@ -214,6 +214,16 @@ func (w *fieldWriter) usage(number int, u *core.Usage) {
 	w.int(3, u.CacheRead)
 	w.int(4, u.CacheWrite)
 	w.int(5, u.Reasoning)
+	w.int(6, u.CacheWriteHour)
+	if l := &u.Long; *l != (core.LongUsage{}) {
+		long := w.open(7)
+		w.int(1, l.Input)
+		w.int(2, l.Output)
+		w.int(3, l.CacheRead)
+		w.int(4, l.CacheWrite)
+		w.int(5, l.CacheWriteHour)
+		w.end(long)
+	}
 	w.end(at)
 }
 

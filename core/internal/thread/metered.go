@@ -65,10 +65,7 @@ func (m *Metered) Since(before *Metered) Metered {
 	for _, u := range n.Models {
 		for _, b := range before.Models {
 			if b.Provider == u.Provider && b.Model == u.Model {
-				u.Usage = core.Usage{
-					Input: u.Usage.Input - b.Usage.Input, Output: u.Usage.Output - b.Usage.Output, CacheRead: u.Usage.CacheRead - b.Usage.CacheRead,
-					CacheWrite: u.Usage.CacheWrite - b.Usage.CacheWrite, Reasoning: u.Usage.Reasoning - b.Usage.Reasoning,
-				}
+				u.Usage = u.Usage.Minus(b.Usage)
 				u.Inferences, u.Millis = u.Inferences-b.Inferences, u.Millis-b.Millis
 			}
 		}

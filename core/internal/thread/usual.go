@@ -182,6 +182,16 @@ func addUsage(m *wire.Members, u core.Usage) {
 	m.Int("cache_read", int64(u.CacheRead))
 	m.Int("cache_write", int64(u.CacheWrite))
 	m.Int("reasoning", int64(u.Reasoning))
+	m.Int("cache_write_hour", int64(u.CacheWriteHour))
+	if l := u.Long; l != (core.LongUsage{}) {
+		long := m.Open("long")
+		m.Int("input", int64(l.Input))
+		m.Int("output", int64(l.Output))
+		m.Int("cache_read", int64(l.CacheRead))
+		m.Int("cache_write", int64(l.CacheWrite))
+		m.Int("cache_write_hour", int64(l.CacheWriteHour))
+		m.Close(long)
+	}
 	m.Close(begin)
 }
 

@@ -42,7 +42,9 @@ func Default() *Catalog { return &Catalog{builtIn: &lines{text: builtIn}} }
 //
 // Prices are a list from the oldest to the newest, in US dollars for a million tokens. Each has
 // from (its first day; absent: it counts for all earlier days too), input, output, cache_read,
-// cache_write, cache_write_hour and source. A price without a source has that of its model.
+// cache_write, cache_write_hour, above and source. above has the rates of requests whose input
+// is longer than its tokens: all tokens of such a request cost so much. Rates that it does not
+// say are those of other requests. A price without a source has that of its model.
 //
 // Under each of its names a model replaces the provider's one of that name, whole: what the
 // file does not say of it is not known. A mistake is core.CodeInvalid and names the model.
@@ -122,6 +124,9 @@ func (m entry) check(i int) error {
 // as gpt-5.5-2026-04-23 or claude-sonnet-4-6-20260301, is that of the model without it.
 func (c *Catalog) Find(provider, name string) (facts model.Facts, seller string) {
 	m, _ := c.find(provider, name)
+	if n := len(m.Prices); n > 0 && m.Prices[n-1].Above != nil {
+		m.LongInput = m.Prices[n-1].Above.Tokens
+	}
 	return m.Facts, m.Provider
 }
 

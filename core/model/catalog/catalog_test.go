@@ -109,7 +109,7 @@ func TestAFileOfOnesOwnReplacesModels(t *testing.T) {
 
 func TestAFileOfTheLargestForm(t *testing.T) {
 	known, err := new(catalog.Catalog).With([]byte(`{"day":"2026-11-30","sources":"mine","models":[{"provider":"p","names":["m"],"source":"s",
-		"retired":"2026-12-01","successor":"n","prices":[{"input":1,"output":2,"above":[{"tokens":1},{"tokens":2},{"tokens":3},{"tokens":4}]},
+		"retired":"2026-12-01","successor":"n","prices":[{"input":1,"output":2,"above":{"tokens":1}},
 		{"from":"2026-01-01","input":2,"output":2}]}]}`))
 	if err != nil {
 		t.Fatal(err)
@@ -155,11 +155,10 @@ func TestMistakesInAFileAreNamed(t *testing.T) {
 		{price(`"from":"2026-01-01","source":"s","input":1,"output":1,"cache_read":-1`), "is below zero"},
 		{price(`"from":"2026-01-01","source":"s","input":1,"output":1,"cache_write":-1`), "is below zero"},
 		{price(`"source":"s","input":1,"output":1,"cache_write_hour":-1`), "is below zero"},
-		{price(`"source":"s","input":1,"output":1,"above":[{"tokens":1,"output":-1}]`), `the price from "" above 1 tokens is below zero`},
-		{price(`"source":"s","input":1,"output":1,"above":[{"input":2}]`), `the price from "" is above 0 tokens, want more than 0`},
-		{price(`"source":"s","input":1,"output":1,"above":[{"tokens":5},{"tokens":5}]`), `the price from "" is above 5 tokens, want more than 5`},
-		{price(`"source":"s","input":1,"output":1,"above":[{"tokens":1},{"tokens":2},{"tokens":3},{"tokens":4},{"tokens":5}]`), `has 5 lengths in above, at most 4 are allowed`},
-		{price(`"source":"s","input":1,"output":1,"above":[{"tokens":1,"from":"2026-01-01"}]`), `unknown field "from" in models[0].prices[0].above[0]`},
+		{price(`"source":"s","input":1,"output":1,"above":{"tokens":1,"output":-1}`), `the price from "" above 1 tokens is below zero`},
+		{price(`"source":"s","input":1,"output":1,"above":{"input":2}`), `the price from "" is above 0 tokens, want 1 or more`},
+		{price(`"source":"s","input":1,"output":1,"above":[{"tokens":5}]`), `models[0].prices[0].above is a list, want an object`},
+		{price(`"source":"s","input":1,"output":1,"above":{"tokens":1,"from":"2026-01-01"}`), `unknown field "from" in models[0].prices[0].above`},
 		{price(`"source":"s","input":1,"output":1},{"source":"s","input":1,"output":1`), `m: the price from "" follows the one from "", want ascending days`},
 		{`{"models":[{"provider":"p","names":["m"],"retired":"soon"}]}`, `m: retired is "soon", want a day such as 2026-01-31`},
 		{`{"models":[{"provider":"p","names":["m"],"reasoning_levels":["low","most"]}]}`, `m: reasoning_levels is "most", allowed are ["none" "minimal" "low" "medium" "high" "xhigh" "max"]`},

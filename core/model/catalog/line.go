@@ -82,8 +82,7 @@ func (s *scanner) price() (p price) {
 		case member == "source":
 			p.Source = s.string()
 		case member == "above":
-			p.Above = nil
-			s.array(func() { p.Above = append(p.Above, s.above()) })
+			p.Above = new(s.above())
 		default:
 			s.rate(&p.rates, member)
 		}

@@ -14,8 +14,8 @@ import (
 type price struct {
 	From string // the first day in UTC, such as 2026-01-31; empty: always
 	rates
-	Above  []above // from the shortest; of requests that are longer
-	Source string  // where it was read; empty: where its model was
+	Above  *above // of long requests; nil: they cost the same
+	Source string // where it was read; empty: where its model was
 }
 
 // rates are the prices of a million tokens. Of a price that is not said another counts.
@@ -37,9 +37,6 @@ type above struct {
 	rates
 }
 
-// maxAbove is how many lengths a price may have.
-const maxAbove = 4
-
 // check validates a price of a model with a source.
 func (p price) check(source string) error {
 	_, err := time.Parse(time.DateOnly, p.From)
@@ -50,18 +47,11 @@ func (p price) check(source string) error {
 		return core.Errorf(core.CodeInvalid, "the price from %q names no source", p.From)
 	case p.negative():
 		return core.Errorf(core.CodeInvalid, "the price from %q is below zero", p.From)
-	case len(p.Above) > maxAbove:
-		return core.Errorf(core.CodeInvalid, "the price from %q has %d lengths in above, at most %d are allowed", p.From, len(p.Above), maxAbove)
-	}
-	last := 0
-	for _, a := range p.Above {
-		switch {
-		case a.Tokens <= last:
-			return core.Errorf(core.CodeInvalid, "the price from %q is above %d tokens, want more than %d", p.From, a.Tokens, last)
-		case a.negative():
-			return core.Errorf(core.CodeInvalid, "the price from %q above %d tokens is below zero", p.From, a.Tokens)
-		}
-		last = a.Tokens
+	case p.Above == nil:
+	case p.Above.Tokens <= 0:
+		return core.Errorf(core.CodeInvalid, "the price from %q is above %d tokens, want 1 or more", p.From, p.Above.Tokens)
+	case p.Above.negative():
+		return core.Errorf(core.CodeInvalid, "the price from %q above %d tokens is below zero", p.From, p.Above.Tokens)
 	}
 	return nil
 }
@@ -88,8 +78,8 @@ func (p *price) UnmarshalJSON(b []byte) error {
 	var read struct {
 		From string `json:"from"`
 		rates
-		Above  []above `json:"above"`
-		Source string  `json:"source"`
+		Above  *above `json:"above"`
+		Source string `json:"source"`
 	}
 	if err := strict.Decode(b, &read); err != nil {
 		return err
@@ -101,35 +91,60 @@ func (p *price) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-const million = 1_000_000
-
 // cost returns the cost of tokens, rounded up to a billionth of a dollar. A result below
 // zero counts as none, and one beyond the largest amount as that amount.
-func (r rates) cost(u core.Usage) core.USD {
+func (p price) cost(u core.Usage) core.USD {
+	var b bill
+	long := u.Long
+	if p.Above == nil {
+		long = core.LongUsage{}
+	} else {
+		b.add(core.Usage{Input: long.Input, Output: long.Output, CacheRead: long.CacheRead, CacheWrite: long.CacheWrite, CacheWriteHour: long.CacheWriteHour}, p.Above.over(p.rates))
+	}
+	u.Long = core.LongUsage{}
+	b.add(u.Minus(core.Usage{Input: long.Input, Output: long.Output, CacheRead: long.CacheRead, CacheWrite: long.CacheWrite, CacheWriteHour: long.CacheWriteHour}), p.rates)
+	return b.total()
+}
+
+// bill adds up what tokens cost.
+type bill struct {
+	whole, rest uint64 // billionths of a dollar, and millionths of those
+	over        bool   // it is beyond the largest amount
+}
+
+const million = 1_000_000
+
+func (b *bill) add(u core.Usage, r rates) {
 	read := min(max(u.CacheRead, 0), max(u.Input, 0))
 	write := min(max(u.CacheWrite, 0), max(u.Input, 0)-read)
-	var whole, rest uint64 // dollars' billionths, and millionths of those
-	over := false
-	add := func(tokens int, rates ...*core.USD) {
-		rate := cmp.Or(rates...)
-		if rate == nil {
-			return
-		}
-		n, r := uint64(max(tokens, 0)), uint64(*rate)
-		if r > 0 && n/million > math.MaxInt64/8/r {
-			over = true
-			return
-		}
-		whole += n / million * r
-		whole += r / million * (n % million)
-		rest += r % million * (n % million)
+	hour := min(max(u.CacheWriteHour, 0), write)
+	b.tokens(u.Input-read-write, r.Input)
+	b.tokens(read, r.CacheRead, r.Input)
+	b.tokens(write-hour, r.CacheWrite, r.Input)
+	b.tokens(hour, r.CacheWriteHour, r.CacheWrite, r.Input)
+	b.tokens(u.Output, r.Output)
+}
+
+// tokens adds tokens at the first rate that there is.
+func (b *bill) tokens(tokens int, rates ...*core.USD) {
+	rate := cmp.Or(rates...)
+	if rate == nil {
+		return
 	}
-	add(u.Input-read-write, r.Input)
-	add(read, r.CacheRead, r.Input)
-	add(write, r.CacheWrite, r.Input)
-	add(u.Output, r.Output)
-	total := whole + (rest+million-1)/million
-	if over || total > math.MaxInt64 {
+	n, r := uint64(max(tokens, 0)), uint64(*rate)
+	if r > 0 && n/million > math.MaxInt64/8/r {
+		b.over = true
+		return
+	}
+	b.whole += n / million * r
+	b.whole += r / million * (n % million)
+	b.rest += r % million * (n % million)
+	b.whole, b.rest = b.whole+b.rest/million, b.rest%million
+}
+
+func (b *bill) total() core.USD {
+	total := b.whole + (b.rest+million-1)/million
+	if b.over || total > math.MaxInt64 {
 		return math.MaxInt64
 	}
 	return core.USD(total)

@@ -73,8 +73,8 @@ func (x third) differs(m entry) (facts []string) {
 		p = m.Prices[len(m.Prices)-1]
 	}
 	tier := core.USD(0)
-	if len(p.Above) > 0 {
-		tier = core.USD(p.Above[0].Tokens) * 1_000_000_000
+	if p.Above != nil {
+		tier = core.USD(p.Above.Tokens) * 1_000_000_000
 	}
 	window := core.USD(m.ContextWindow) * 1_000_000_000
 	for _, fact := range []struct {

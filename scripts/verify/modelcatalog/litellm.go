@@ -1,8 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -144,7 +144,7 @@ func (m *litellmModel) row(seller, name string, entry json.RawMessage) (*row, er
 	}
 	p := price{rates: rates{perMillion(*m.Input), perMillion(*m.Output), special(m.CacheRead), special(m.CacheWrite), special(m.Hour)}}
 	var err error
-	if p.Above, err = tiers(entry, p.rates); err != nil {
+	if p.Above, err = above(entry, p.rates); err != nil {
 		return nil, err
 	}
 	r.Prices = []price{p}
@@ -222,14 +222,14 @@ func (m *litellmModel) cache(r *row) {
 // tierOf is the name of a price above a length of the input.
 var tierOf = regexp.MustCompile(`^(input_cost_per_token|output_cost_per_token|cache_read_input_token_cost|cache_creation_input_token_cost|cache_creation_input_token_cost_above_1hr)_above_(\d+)k_tokens$`)
 
-// tiers are the prices above lengths of the input, from the shortest. What a tier does not
-// say costs what it costs below.
-func tiers(entry json.RawMessage, below rates) ([]tier, error) {
+// above is the price above a length of the input; nil: there is none. What it does not say
+// costs what it costs below.
+func above(entry json.RawMessage, below rates) (*tier, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(entry, &members); err != nil {
 		return nil, err
 	}
-	all := map[int]*tier{}
+	t := tier{rates: below}
 	for name, value := range members {
 		parts := tierOf.FindStringSubmatch(name)
 		var each float64
@@ -237,21 +237,16 @@ func tiers(entry json.RawMessage, below rates) ([]tier, error) {
 			continue
 		}
 		thousands, _ := strconv.Atoi(parts[2])
-		t := all[thousands*1000]
-		if t == nil {
-			t = &tier{Tokens: thousands * 1000, rates: below}
-			all[t.Tokens] = t
+		if t.Tokens > 0 && t.Tokens != thousands*1000 {
+			return nil, fmt.Errorf("prices above %d and above %d tokens: the catalog has one length for a model", t.Tokens, thousands*1000)
 		}
+		t.Tokens = thousands * 1000
 		t.set(parts[1], each)
 	}
-	var sorted []tier
-	for _, t := range all {
-		if t.Input > 0 {
-			sorted = append(sorted, *t)
-		}
+	if t.Tokens == 0 || t.rates.same(below) {
+		return nil, nil
 	}
-	slices.SortFunc(sorted, func(a, b tier) int { return cmp.Compare(a.Tokens, b.Tokens) })
-	return sorted, nil
+	return &t, nil
 }
 
 func (t *tier) set(name string, each float64) {

@@ -35,7 +35,7 @@ type row struct {
 type price struct {
 	From string `json:"from,omitempty"`
 	rates
-	Above  []tier `json:"above,omitempty"`
+	Above  *tier  `json:"above,omitempty"`
 	Source string `json:"source,omitempty"`
 }
 
@@ -52,6 +52,8 @@ type rates struct {
 	CacheWrite     *dollars `json:"cache_write,omitempty"`
 	CacheWriteHour *dollars `json:"cache_write_hour,omitempty"`
 }
+
+func (r rates) same(o rates) bool { return reflect.DeepEqual(r, o) }
 
 // same reports whether two prices are the same but for their days and sources.
 func (p price) same(o price) bool {

@@ -99,7 +99,7 @@ func (c *Circuits) stream(ctx context.Context, m *registry.BoundModel, request m
 	done := c.Env.Reach(point.Model)
 	began := c.Env.Now()
 	spent.Call()
-	h := &hearer{spent: spent, to: to} // a loop over the stream would take more memory
+	h := &hearer{spent: spent, to: to, long: m.LongInput} // a loop over the stream would take more memory
 	err = env.Protect(func() error {
 		m.Model.Stream(ctx, request)(h.hear)
 		return h.err
@@ -116,6 +116,7 @@ func (c *Circuits) stream(ctx context.Context, m *registry.BoundModel, request m
 type hearer struct {
 	spent *accounting.Spent
 	to    Listener
+	long  int   // tokens of input from which on the model costs more; 0: none
 	spoke bool  // text, reasoning or a tool call came
 	err   error // ends the call
 }
@@ -129,7 +130,7 @@ func (h *hearer) hear(delta model.Delta, err error) bool {
 	if err == nil {
 		switch delta.Type {
 		case model.DeltaUsage:
-			h.spent.Count(counted(delta.Usage))
+			h.spent.Count(counted(delta.Usage).Above(h.long))
 		case model.DeltaText, model.DeltaReasoning, model.DeltaToolStart:
 			h.spoke = true
 		}
@@ -144,6 +145,6 @@ func (h *hearer) hear(delta model.Delta, err error) bool {
 func counted(u core.Usage) core.Usage {
 	return core.Usage{
 		Input: max(u.Input, 0), Output: max(u.Output, 0), CacheRead: max(u.CacheRead, 0),
-		CacheWrite: max(u.CacheWrite, 0), Reasoning: max(u.Reasoning, 0),
+		CacheWrite: max(u.CacheWrite, 0), Reasoning: max(u.Reasoning, 0), CacheWriteHour: max(u.CacheWriteHour, 0),
 	}
 }

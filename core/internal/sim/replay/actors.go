@@ -94,12 +94,7 @@ func (d *director) spent(e *thread.Entry) (usage core.Usage) {
 		case before.Failed == e.Failed:
 			return usage
 		case before.Totals != nil:
-			usage = e.Totals.Usage
-			usage.Input -= before.Totals.Usage.Input
-			usage.Output -= before.Totals.Usage.Output
-			usage.CacheRead -= before.Totals.Usage.CacheRead
-			usage.CacheWrite -= before.Totals.Usage.CacheWrite
-			usage.Reasoning -= before.Totals.Usage.Reasoning
+			usage = e.Totals.Usage.Minus(before.Totals.Usage)
 		}
 	}
 	return usage
