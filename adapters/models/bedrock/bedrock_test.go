@@ -70,6 +70,9 @@ func tell(ctx context.Context, m model.Model, request model.Request) []string {
 		case d.Type == model.DeltaUsage:
 			u := d.Usage
 			lines = append(lines, fmt.Sprintf("usage %d %d %d %d", u.Input, u.Output, u.CacheRead, u.CacheWrite))
+			if u.CacheWriteHour > 0 {
+				lines = append(lines, fmt.Sprintf("for an hour %d", u.CacheWriteHour))
+			}
 		case d.Type == model.DeltaStop:
 			lines = append(lines, "stop "+string(d.Stop))
 		}
@@ -89,6 +92,9 @@ func TestStreams(t *testing.T) {
 			[]string{"text Hel", "text lo", "usage 10 2 0 0", "stop end_turn"}},
 		{"usage with a cache", [][]byte{begin, bedrocktest.Text(0, "a"), bedrocktest.Stop("end_turn"), bedrocktest.Usage(10, 2, 300, 40)},
 			[]string{"text a", "usage 350 2 300 40", "stop end_turn"}},
+		{"usage of a cache that keeps an hour", [][]byte{begin, bedrocktest.Text(0, "a"), bedrocktest.Stop("end_turn"), bedrocktest.Event("metadata",
+			`{"usage":{"inputTokens":10,"outputTokens":2,"totalTokens":52,"cacheWriteInputTokens":40,"cacheDetails":[{"ttl":"5m","inputTokens":15},{"ttl":"1h","inputTokens":25}]},"metrics":{"latencyMs":7}}`)},
+			[]string{"text a", "usage 50 2 0 40", "for an hour 25", "stop end_turn"}},
 		{"no usage", [][]byte{begin, bedrocktest.Text(0, "a"), bedrocktest.Stop("end_turn")}, []string{"text a", "stop end_turn"}},
 		{"two calls, pieces of one between those of the other", [][]byte{begin, bedrocktest.Text(0, "Well"), bedrocktest.End(0),
 			bedrocktest.Call(1, "tooluse_a", "first"), bedrocktest.Call(2, "tooluse_b", "second"),

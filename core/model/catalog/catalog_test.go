@@ -91,6 +91,36 @@ func TestCost(t *testing.T) {
 	}
 }
 
+// A long request has rates of its own, and so have tokens that the cache keeps for an hour.
+func TestTheCostOfLongRequests(t *testing.T) {
+	known, err := new(catalog.Catalog).With([]byte(`{"models":[{"provider":"p","source":"s","names":["m"],"prices":[
+		{"input":1,"output":10,"cache_read":0.1,"cache_write":2,"cache_write_hour":4,"above":{"tokens":100,"input":3,"cache_write_hour":8}}]},
+		{"provider":"p","source":"s","names":["flat"],"prices":[{"input":1,"output":10,"cache_write":2}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := func(u core.Usage) core.Usage { return u.Above(1) }
+	for _, tt := range []struct {
+		name, model string
+		usage       core.Usage
+		want        core.USD
+	}{
+		{"short", "m", core.Usage{Input: 10, Output: 1, CacheRead: 2, CacheWrite: 3, CacheWriteHour: 1}, 5*1000 + 2*100 + 2*2000 + 4000 + 10_000},
+		{"long", "m", long(core.Usage{Input: 10, Output: 1, CacheRead: 2, CacheWrite: 3, CacheWriteHour: 1}), 5*3000 + 2*100 + 2*2000 + 8000 + 10_000},
+		{"both", "m", core.Usage{Input: 10}.Add(long(core.Usage{Input: 10})), 10*1000 + 10*3000},
+		{"more for an hour than was written", "m", core.Usage{Input: 10, CacheWrite: 3, CacheWriteHour: 9}, 7*1000 + 3*4000},
+		{"no price of an hour", "flat", core.Usage{Input: 10, CacheWrite: 3, CacheWriteHour: 3}, 7*1000 + 3*2000},
+		{"no price of long ones", "flat", long(core.Usage{Input: 10, Output: 1}), 10*1000 + 10_000},
+	} {
+		if got, _ := known.Cost("p", tt.model, tt.usage, day("2026-01-01")); got != tt.want {
+			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
+		}
+	}
+	if facts, _ := known.Find("p", "m"); facts.LongInput != 100 {
+		t.Errorf("a request is long above %d tokens, want 100", facts.LongInput)
+	}
+}
+
 func TestAFileOfOnesOwnReplacesModels(t *testing.T) {
 	known, err := catalog.Default().With([]byte(file))
 	if err == nil {
