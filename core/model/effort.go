@@ -2,6 +2,7 @@ package model
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,6 +45,28 @@ func (e Effort) Budget() (tokens int, ok bool) {
 		return 0, false
 	}
 	return tokens, true
+}
+
+// Level returns what the model calls the level of ReasoningEffort: the level of this name, if
+// the model has it, else the next higher one, else its highest. For none it is the lowest
+// level of a model that cannot do without. known is false for no effort, for a budget, and if
+// the model's levels are not known.
+func (r *Request) Level() (level string, known bool) {
+	wanted := slices.Index(levels, string(r.ReasoningEffort))
+	if wanted < 0 || len(r.Levels) == 0 {
+		return "", false
+	}
+	highest := 0
+	for i, name := range levels {
+		if !slices.Contains(r.Levels, name) {
+			continue
+		}
+		if i >= wanted {
+			return name, true
+		}
+		highest = i
+	}
+	return levels[highest], true
 }
 
 // Check returns an error with code invalid for what is neither empty, a level nor

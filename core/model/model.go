@@ -31,9 +31,12 @@ type Request struct {
 	TopP        *float64         // nil: the provider's default
 
 	ReasoningEffort Effort
-	StopSequences   []string        // texts before which the turn ends
-	ResponseFormat  *ResponseFormat // nil: free text
-	ToolChoice      ToolChoice
+	// Levels are the levels of reasoning of the model, as in [Facts]; empty: unknown. See
+	// [Request.Level].
+	Levels         []string
+	StopSequences  []string        // texts before which the turn ends
+	ResponseFormat *ResponseFormat // nil: free text
+	ToolChoice     ToolChoice
 
 	// Inputs are the inputs of the model other than text, as in [Facts]; nil: unknown. See
 	// [Request.Accepts].

@@ -55,7 +55,7 @@ func (w *messagesRequest) think(request model.Request, k kin, h history) error {
 	switch kept := effort == model.EffortNone || h.foreign || manual && h.unthought; {
 	case k.canStop() && (kept || !asked && !k.always):
 		w.echoes = k.open && !kept
-		w.stop(effort, k, asked && !manual)
+		w.stop(request, k, asked && !manual)
 		return nil
 	case manual:
 		if !budgeted {
@@ -66,13 +66,23 @@ func (w *messagesRequest) think(request model.Request, k kin, h history) error {
 		}
 		return nil
 	}
-	w.adapt(effort, k, h)
+	w.adapt(request, k, h)
 	return nil
+}
+
+// level is what the model calls the effort of a request.
+func level(request model.Request, effort model.Effort) string {
+	request.ReasoningEffort = effort
+	if level, known := request.Level(); known {
+		return level
+	}
+	return string(effort)
 }
 
 // stop keeps the model from thinking. Its level, if it has one, also determines how much
 // it writes; models that think by default accept none above high without thinking.
-func (w *messagesRequest) stop(effort model.Effort, k kin, leveled bool) {
+func (w *messagesRequest) stop(request model.Request, k kin, leveled bool) {
+	effort := request.ReasoningEffort
 	if k.always {
 		w.Thinking = &thinking{Type: k.off}
 		if effort == model.EffortMax {
@@ -80,14 +90,14 @@ func (w *messagesRequest) stop(effort model.Effort, k kin, leveled bool) {
 		}
 	}
 	if leveled {
-		w.config().Effort = string(effort)
+		w.config().Effort = level(request, effort)
 	}
 }
 
 // adapt lets the model decide how much to think. If its thinking may be invalid, the
 // request asks to drop it, since windows, summaries and transient context change the
 // conversation.
-func (w *messagesRequest) adapt(effort model.Effort, k kin, h history) {
+func (w *messagesRequest) adapt(request model.Request, k kin, h history) {
 	w.Thinking, w.echoes = &thinking{Type: "adaptive"}, true
 	if !k.budgets { // those show no thinking unless asked to
 		w.Thinking.Display = "summarized"
@@ -95,12 +105,12 @@ func (w *messagesRequest) adapt(effort model.Effort, k kin, h history) {
 	if k.bound && h.thought {
 		w.Thinking.Binding = &binding{Mismatch: "drop_block"}
 	}
-	switch effort {
+	switch effort := request.ReasoningEffort; effort {
 	case "":
 	case model.EffortNone: // the model cannot be kept from it
-		w.config().Effort = string(model.EffortLow)
+		w.config().Effort = level(request, model.EffortLow)
 	default:
-		w.config().Effort = string(effort)
+		w.config().Effort = level(request, effort)
 	}
 }
 

@@ -112,16 +112,20 @@ func (k kin) think(request model.Request) (thought, error) {
 	case k.family == claude && k.atLeast(3, 7):
 		return k.claude(request)
 	}
-	level := effort
-	if level == model.EffortMax {
-		level = model.EffortHigh // the highest that they know
+	level, known := request.Level()
+	switch {
+	case known:
+	case effort == model.EffortMax:
+		level = string(model.EffortHigh) // the highest that they know
+	default:
+		level = string(effort)
 	}
-	if _, budget := effort.Budget(); !budget && effort != model.EffortNone {
+	if _, budget := effort.Budget(); !budget && (known || effort != model.EffortNone) {
 		switch {
 		case k.family == nova && k.major == 2:
-			return fields("reasoningConfig", `{"type":"enabled","maxReasoningEffort":"`+string(level)+`"}`), nil
+			return fields("reasoningConfig", `{"type":"enabled","maxReasoningEffort":"`+level+`"}`), nil
 		case k.family == gptOSS:
-			return fields("reasoning_effort", `"`+string(level)+`"`), nil
+			return fields("reasoning_effort", `"`+level+`"`), nil
 		}
 	}
 	return thought{}, invalid("reasoning effort %q is not known for the model %q; use provider option additionalModelRequestFields as its maker documents", effort, request.Model)
@@ -148,7 +152,11 @@ func (k kin) claude(request model.Request) (thought, error) {
 		if k.atLeast(4, 7) { // those show no reasoning unless asked to
 			t = fields("thinking", `{"type":"adaptive","display":"summarized"}`)
 		}
-		t.level = string(request.ReasoningEffort)
+		if level, known := request.Level(); known {
+			t.level = level
+		} else {
+			t.level = string(request.ReasoningEffort)
+		}
 		return t, nil
 	case !given:
 		budget = budgets[request.ReasoningEffort]
@@ -194,7 +202,7 @@ func (k kin) unthinking(t thought) thought {
 	default:
 		return t
 	}
-	if off.level = t.level; off.level == string(model.EffortMax) {
+	if off.level = t.level; off.level == string(model.EffortMax) || off.level == "xhigh" {
 		off.level = string(model.EffortHigh)
 	}
 	return off

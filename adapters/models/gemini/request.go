@@ -120,7 +120,7 @@ func configure(request model.Request) (json.RawMessage, error) {
 		config.ResponseMIMEType, config.ResponseJSONSchema = "application/json", f.Schema
 	}
 	var err error
-	if config.ThinkingConfig, err = thinking(request.ReasoningEffort, request.Model); err != nil {
+	if config.ThinkingConfig, err = thinking(request); err != nil {
 		return nil, err
 	}
 	options, err := splitOptions(request.ProviderOptions)

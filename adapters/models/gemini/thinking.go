@@ -43,15 +43,10 @@ func (g generation) signs() bool { return g.major >= 3 }
 // budgets reports whether the generation takes its thinking in tokens alone.
 func (g generation) budgets() bool { return g.major == 2 && g.minor >= 5 }
 
-// minimal reports whether a model of levels has the lowest of them, which is Flash up to
-// 3.5: Pro and Flash 3.7 refuse it, and every model has the next one.
-func (g generation) minimal(name string) bool {
-	return g.major == 3 && g.minor <= 5 && strings.Contains(name, "flash")
-}
-
 // thinking is the form of an effort, nil for the model's default. Thoughts are shown
 // where thinking is asked for.
-func thinking(effort model.Effort, name string) (*thinkingConfig, error) {
+func thinking(request model.Request) (*thinkingConfig, error) {
+	effort, name := request.ReasoningEffort, request.Model
 	g := generationOf(name)
 	if effort == "" || effort == model.EffortNone && !g.signs() && !g.budgets() {
 		return nil, nil
@@ -65,16 +60,17 @@ func thinking(effort model.Effort, name string) (*thinkingConfig, error) {
 		tokens = budgetOf(effort, strings.Contains(name, "-pro"))
 		return &thinkingConfig{IncludeThoughts: tokens > 0, ThinkingBudget: &tokens}, nil
 	}
-	switch effort {
-	case model.EffortNone:
-		if g.minimal(name) {
-			return &thinkingConfig{ThinkingLevel: "MINIMAL"}, nil
-		}
-		return &thinkingConfig{ThinkingLevel: "LOW"}, nil // none of this generation can do without
-	case model.EffortMax: // the highest level that the API knows
-		effort = model.EffortHigh
+	level, known := request.Level()
+	switch {
+	case known:
+	case effort == model.EffortNone: // none of this generation can do without
+		level = string(model.EffortLow)
+	case effort == model.EffortMax: // the highest that every model has
+		level = string(model.EffortHigh)
+	default:
+		level = string(effort)
 	}
-	return &thinkingConfig{IncludeThoughts: true, ThinkingLevel: strings.ToUpper(string(effort))}, nil
+	return &thinkingConfig{IncludeThoughts: effort != model.EffortNone, ThinkingLevel: strings.ToUpper(level)}, nil
 }
 
 // budgetOf is a level in tokens, as the provider's own OpenAI endpoint counts them. The

@@ -37,39 +37,46 @@ func TestGenerations(t *testing.T) {
 }
 
 // The levels and their numbers of tokens are those of the provider's documentation of
-// thinking and of its OpenAI endpoint; which models refuse MINIMAL is what they said.
+// thinking and of its OpenAI endpoint.
 func TestEffortsHaveTheFormOfTheModel(t *testing.T) {
+	all := []string{"minimal", "low", "medium", "high"}
 	tests := []struct {
 		model  string
+		levels []string // of the catalog
 		effort model.Effort
 		want   string
 	}{
-		{"gemini-3-flash-preview", "", `null`},
-		{"gemini-2.5-flash", "", `null`},
-		{"gemini-2.0-flash", model.EffortNone, `null`},
-		{"gemini-3-flash-preview", model.EffortNone, `{"thinkingLevel":"MINIMAL"}`},
-		{"gemini-3.5-flash", model.EffortNone, `{"thinkingLevel":"MINIMAL"}`},
-		{"gemini-3.1-pro-preview", model.EffortNone, `{"thinkingLevel":"LOW"}`},
-		{"gemini-3.7-flash", model.EffortNone, `{"thinkingLevel":"LOW"}`},
-		{"gemini-flash-latest", model.EffortNone, `{"thinkingLevel":"LOW"}`},
-		{"gemini-4-flash", model.EffortNone, `{"thinkingLevel":"LOW"}`},
-		{"gemini-3-flash-preview", model.EffortLow, `{"includeThoughts":true,"thinkingLevel":"LOW"}`},
-		{"gemini-3-flash-preview", model.EffortMedium, `{"includeThoughts":true,"thinkingLevel":"MEDIUM"}`},
-		{"gemini-3-flash-preview", model.EffortHigh, `{"includeThoughts":true,"thinkingLevel":"HIGH"}`},
-		{"gemini-3-flash-preview", model.EffortMax, `{"includeThoughts":true,"thinkingLevel":"HIGH"}`},
-		{"gemini-3-flash-preview", model.EffortBudget(700), `{"includeThoughts":true,"thinkingBudget":700}`},
-		{"gemini-2.5-flash", model.EffortNone, `{"thinkingBudget":0}`},
-		{"gemini-2.5-flash", model.EffortLow, `{"includeThoughts":true,"thinkingBudget":1024}`},
-		{"gemini-2.5-flash", model.EffortMedium, `{"includeThoughts":true,"thinkingBudget":8192}`},
-		{"gemini-2.5-flash", model.EffortHigh, `{"includeThoughts":true,"thinkingBudget":24576}`},
-		{"gemini-2.5-flash", model.EffortMax, `{"includeThoughts":true,"thinkingBudget":24576}`},
-		{"gemini-2.5-flash", model.EffortBudget(700), `{"includeThoughts":true,"thinkingBudget":700}`},
-		{"gemini-2.5-pro", model.EffortNone, `{"includeThoughts":true,"thinkingBudget":128}`},
-		{"gemini-2.5-pro", model.EffortMax, `{"includeThoughts":true,"thinkingBudget":32768}`},
+		{"gemini-3-flash-preview", nil, "", `null`},
+		{"gemini-2.5-flash", nil, "", `null`},
+		{"gemini-2.0-flash", nil, model.EffortNone, `null`},
+		{"gemini-3-flash-preview", all, model.EffortNone, `{"thinkingLevel":"MINIMAL"}`},
+		{"gemini-3-flash-preview", all, model.EffortMax, `{"includeThoughts":true,"thinkingLevel":"HIGH"}`},
+		{"gemini-3-pro-preview", []string{"low", "high"}, model.EffortMedium, `{"includeThoughts":true,"thinkingLevel":"HIGH"}`},
+		{"gemini-3-pro-preview", []string{"low", "high"}, model.EffortNone, `{"thinkingLevel":"LOW"}`},
+		{"gemini-4-hydrogen", []string{"low", "medium", "high", "xhigh"}, model.EffortMax, `{"includeThoughts":true,"thinkingLevel":"XHIGH"}`},
+		{"gemini-2.5-flash", []string{"low"}, model.EffortHigh, `{"includeThoughts":true,"thinkingBudget":24576}`},
+		{"gemini-3.5-flash", nil, model.EffortNone, `{"thinkingLevel":"LOW"}`},
+		{"gemini-3.1-pro-preview", nil, model.EffortNone, `{"thinkingLevel":"LOW"}`},
+		{"gemini-3.7-flash", nil, model.EffortNone, `{"thinkingLevel":"LOW"}`},
+		{"gemini-flash-latest", nil, model.EffortNone, `{"thinkingLevel":"LOW"}`},
+		{"gemini-4-flash", nil, model.EffortNone, `{"thinkingLevel":"LOW"}`},
+		{"gemini-3-flash-preview", nil, model.EffortLow, `{"includeThoughts":true,"thinkingLevel":"LOW"}`},
+		{"gemini-3-flash-preview", nil, model.EffortMedium, `{"includeThoughts":true,"thinkingLevel":"MEDIUM"}`},
+		{"gemini-3-flash-preview", nil, model.EffortHigh, `{"includeThoughts":true,"thinkingLevel":"HIGH"}`},
+		{"gemini-3-flash-preview", nil, model.EffortMax, `{"includeThoughts":true,"thinkingLevel":"HIGH"}`},
+		{"gemini-3-flash-preview", nil, model.EffortBudget(700), `{"includeThoughts":true,"thinkingBudget":700}`},
+		{"gemini-2.5-flash", nil, model.EffortNone, `{"thinkingBudget":0}`},
+		{"gemini-2.5-flash", nil, model.EffortLow, `{"includeThoughts":true,"thinkingBudget":1024}`},
+		{"gemini-2.5-flash", nil, model.EffortMedium, `{"includeThoughts":true,"thinkingBudget":8192}`},
+		{"gemini-2.5-flash", nil, model.EffortHigh, `{"includeThoughts":true,"thinkingBudget":24576}`},
+		{"gemini-2.5-flash", nil, model.EffortMax, `{"includeThoughts":true,"thinkingBudget":24576}`},
+		{"gemini-2.5-flash", nil, model.EffortBudget(700), `{"includeThoughts":true,"thinkingBudget":700}`},
+		{"gemini-2.5-pro", nil, model.EffortNone, `{"includeThoughts":true,"thinkingBudget":128}`},
+		{"gemini-2.5-pro", nil, model.EffortMax, `{"includeThoughts":true,"thinkingBudget":32768}`},
 	}
 	for _, test := range tests {
 		t.Run(test.model+" "+string(test.effort), func(t *testing.T) {
-			config, err := thinking(test.effort, test.model)
+			config, err := thinking(model.Request{Model: test.model, ReasoningEffort: test.effort, Levels: test.levels})
 			if got, _ := json.Marshal(config); err != nil || string(got) != test.want {
 				t.Errorf("got %s, %v, want %s", got, err, test.want)
 			}
@@ -77,7 +84,7 @@ func TestEffortsHaveTheFormOfTheModel(t *testing.T) {
 	}
 	for _, name := range []string{"gemini-2.0-flash", "gemma-3-27b"} {
 		for _, effort := range []model.Effort{model.EffortHigh, model.EffortBudget(5)} {
-			if config, err := thinking(effort, name); err == nil {
+			if config, err := thinking(model.Request{Model: name, ReasoningEffort: effort}); err == nil {
 				t.Errorf("%s of %s is %+v", effort, name, config)
 			}
 		}

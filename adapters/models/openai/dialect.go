@@ -88,7 +88,8 @@ const (
 	echoDetails           // reasoning_details
 )
 
-// The levels as servers name them. A level that one does not have is the next higher one.
+// The levels as servers name them, for models whose own levels are not known. A level that a
+// server does not have is the next higher one.
 var (
 	allLevels  = map[model.Effort]string{model.EffortNone: "none", model.EffortLow: "low", model.EffortMedium: "medium", model.EffortHigh: "high", model.EffortMax: "high"}
 	extraHigh  = map[model.Effort]string{model.EffortNone: "none", model.EffortLow: "low", model.EffortMedium: "medium", model.EffortHigh: "high", model.EffortMax: "xhigh"}
@@ -98,9 +99,9 @@ var (
 
 // kins are the dialects of Chat Completions by name.
 var kins = map[Dialect]kin{
-	DialectOpenAI:     {hosts: []string{"api.openai.com", ".api.openai.com"}, limit: limitCompletion, usage: true, levels: extraHigh, narrow: narrowOpenAI},
+	DialectOpenAI:     {hosts: []string{"api.openai.com", ".api.openai.com"}, limit: limitCompletion, usage: true, levels: extraHigh},
 	DialectAzure:      {hosts: []string{".openai.azure.com", ".services.ai.azure.com"}, limit: limitCompletion, usage: true, levels: extraHigh},
-	DialectGroq:       {baseURL: "https://api.groq.com/openai/v1", hosts: []string{"api.groq.com"}, limit: limitCompletion, usage: true, levels: allLevels, narrow: narrowGroq},
+	DialectGroq:       {baseURL: "https://api.groq.com/openai/v1", hosts: []string{"api.groq.com"}, limit: limitCompletion, usage: true, levels: allLevels},
 	DialectOpenRouter: {baseURL: "https://openrouter.ai/api/v1", hosts: []string{"openrouter.ai"}, usage: true, efforts: effortObject, levels: extraHigh, echo: echoDetails},
 	DialectDeepSeek:   {baseURL: "https://api.deepseek.com", hosts: []string{"api.deepseek.com"}, usage: true, efforts: effortThinking, levels: lowHighMax, unschooled: true, choices: choiceCalm, echo: echoRequired},
 	DialectZAI:        {baseURL: "https://api.z.ai/api/paas/v4", hosts: []string{"api.z.ai", "open.bigmodel.cn"}, efforts: effortThinking, levels: lowHighMax, unschooled: true, choices: choiceAuto, echo: echoContent},
@@ -138,7 +139,8 @@ func (d Dialect) check() error {
 }
 
 // effort sets how much the model may reason.
-func (k kin) effort(c *chatRequest, effort model.Effort) error {
+func (k kin) effort(c *chatRequest, request model.Request) error {
+	effort := request.ReasoningEffort
 	if effort == "" || c.Thinking != nil {
 		return nil
 	}
@@ -150,7 +152,7 @@ func (k kin) effort(c *chatRequest, effort model.Effort) error {
 		c.Thinking = &chatThinking{"disabled"}
 		return nil
 	}
-	level, err := levelOf(c.Model, effort, k.levels, k.narrow)
+	level, err := levelOf(request, k.levels, k.narrow)
 	if err != nil {
 		return err
 	}

@@ -11,39 +11,26 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// narrow is a group of models that know fewer levels than their server does. Other models
-// get every level of the server: for most of them the refused levels are not known.
+// narrow is a group of models that know fewer levels than their server does, and whose
+// levels the catalog does not have.
 type narrow struct {
 	names  []string
 	levels map[model.Effort]string // nil: the model refuses reasoning_effort
 }
 
-// The levels of narrow models. A level without a text is the model's default, so that
-// nothing is sent.
-var (
-	someLevels = map[model.Effort]string{model.EffortLow: "low", model.EffortMedium: "medium", model.EffortHigh: "high", model.EffortMax: "high"}
-	noneAlone  = map[model.Effort]string{model.EffortNone: ""}
-)
+// noneAlone are the levels of models that do not reason. A level without a text is the
+// model's default, so that nothing is sent.
+var noneAlone = map[model.Effort]string{model.EffortNone: ""}
 
-// The groups by their server. OpenAI's are as its reference has reasoning_effort: models
-// before gpt-5.1 know no "none", and "xhigh" came after gpt-5.1. xAI's are as its guide to
-// reasoning had them, and as its server refused them, in 2026-05.
-var (
-	narrowOpenAI = []narrow{
-		{[]string{"gpt-5", "gpt-5-mini", "gpt-5-nano", "o1", "o3", "o3-mini", "o4-mini"}, someLevels},
-		{[]string{"gpt-5.1"}, allLevels},
-	}
-	narrowGroq = []narrow{
-		{[]string{"openai/gpt-oss-20b", "openai/gpt-oss-120b", "openai/gpt-oss-safeguard-20b"}, someLevels},
-	}
-	narrowXAI = []narrow{
-		{[]string{
-			"grok-4", "grok-4-0709", "grok-4-latest", "grok-4-fast", "grok-4-fast-reasoning", "grok-4-1-fast", "grok-4-1-fast-reasoning",
-			"grok-4.20-reasoning", "grok-4.20-0309-reasoning", "grok-code-fast-1",
-		}, nil},
-		{[]string{"grok-3", "grok-4-fast-non-reasoning", "grok-4-1-fast-non-reasoning", "grok-4.20-non-reasoning", "grok-4.20-0309-non-reasoning"}, noneAlone},
-	}
-)
+// narrowXAI are as xAI's guide to reasoning had them, and as its server refused them, in
+// 2026-05.
+var narrowXAI = []narrow{
+	{[]string{
+		"grok-4", "grok-4-0709", "grok-4-latest", "grok-4-fast", "grok-4-fast-reasoning", "grok-4-1-fast", "grok-4-1-fast-reasoning",
+		"grok-4.20-reasoning", "grok-4.20-0309-reasoning", "grok-code-fast-1",
+	}, nil},
+	{[]string{"grok-3", "grok-4-fast-non-reasoning", "grok-4-1-fast-non-reasoning", "grok-4.20-non-reasoning", "grok-4.20-0309-non-reasoning"}, noneAlone},
+}
 
 // has reports whether a model is in the group: by its name, or by the name with the date
 // of a version after it.
@@ -69,9 +56,13 @@ func base(name string) string {
 	return name
 }
 
-// levelOf returns what a server calls an effort, "" to send nothing, when it knows levels
-// and some of its models are narrow. The error names what the model takes.
-func levelOf(name string, effort model.Effort, levels map[model.Effort]string, groups []narrow) (string, error) {
+// levelOf returns what the model of a request calls its effort, else what its server does; ""
+// to send nothing. The error names what the model takes.
+func levelOf(request model.Request, levels map[model.Effort]string, groups []narrow) (string, error) {
+	if level, known := request.Level(); known {
+		return level, nil
+	}
+	name, effort := request.Model, request.ReasoningEffort
 	if i := slices.IndexFunc(groups, func(n narrow) bool { return n.has(name) }); i >= 0 {
 		return groups[i].level(name, effort)
 	}

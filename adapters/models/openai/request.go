@@ -123,7 +123,7 @@ func encode(request model.Request, k kin) ([]byte, error) {
 	if err := k.choose(&chat, request.ToolChoice); err != nil {
 		return nil, err
 	}
-	if err := k.effort(&chat, request.ReasoningEffort); err != nil {
+	if err := k.effort(&chat, request); err != nil {
 		return nil, err
 	}
 	if err := chat.say(request, k); err != nil {

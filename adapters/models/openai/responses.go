@@ -169,8 +169,8 @@ func reasons(model string) bool {
 
 // bound sets what bounds the turn: reasoning, format and tools.
 func (r *responsesRequest) bound(request model.Request, groups []narrow) error {
-	if effort := request.ReasoningEffort; effort != "" {
-		level, err := levelOf(request.Model, effort, extraHigh, groups)
+	if request.ReasoningEffort != "" {
+		level, err := levelOf(request, extraHigh, groups)
 		if err != nil {
 			return err
 		}

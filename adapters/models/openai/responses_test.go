@@ -51,7 +51,7 @@ func TestResponsesBodies(t *testing.T) {
 		{"everything that bounds the turn", Options{ReasoningSummary: "auto"}, model.Request{
 			Model: "gpt-5", System: "Be <brief>.", Messages: []core.Message{core.UserMessage("hi").WithID("1")}, MaxTokens: 100, Temperature: new(0.5), TopP: new(0.9),
 			Tools:           []model.ToolDefinition{{Name: "add", Description: "Adds.", Parameters: json.RawMessage(`{"type":"object"}`)}, {Name: "now"}},
-			ReasoningEffort: model.EffortMax, ToolChoice: model.ToolChoice{Mode: model.ToolNamed, Name: "now"},
+			ReasoningEffort: model.EffortMax, Levels: []string{"low", "medium", "high"}, ToolChoice: model.ToolChoice{Mode: model.ToolNamed, Name: "now"},
 			ResponseFormat:  &model.ResponseFormat{Name: "reply", Schema: json.RawMessage(`{"type":"object","properties":{}, "additionalProperties":false}`), Strict: true},
 			ProviderOptions: json.RawMessage(`{"service_tier": "flex", "metadata": {"b": 1}}`),
 		}, `{"model":"gpt-5","instructions":"Be <brief>.","input":[{"type":"message","role":"user","content":"hi"}],` +
@@ -70,9 +70,9 @@ func TestResponsesBodies(t *testing.T) {
 			`{"model":"gpt-4.1-mini","input":[{"type":"message","role":"user","content":"hi"}],"store":false,"stream":true}`},
 		{"one that was made of it", Options{}, model.Request{Model: "ft:gpt-4.1-mini-2025-04-14:acme::x1", Messages: []core.Message{core.UserMessage("hi").WithID("1")}},
 			`{"model":"ft:gpt-4.1-mini-2025-04-14:acme::x1","input":[{"type":"message","role":"user","content":"hi"}],"store":false,"stream":true}`},
-		{"one made of a model that does", Options{}, model.Request{Model: "ft:o4-mini-2025-04-16:acme::x1", ReasoningEffort: model.EffortMax},
+		{"one made of a model that does", Options{}, model.Request{Model: "ft:o4-mini-2025-04-16:acme::x1", ReasoningEffort: model.EffortMax, Levels: []string{"low", "medium", "high"}},
 			`{"model":"ft:o4-mini-2025-04-16:acme::x1","input":[],"reasoning":{"effort":"high"}` + end},
-		{"the highest level", Options{}, model.Request{Model: "gpt-5.2", ReasoningEffort: model.EffortMax}, `{"model":"gpt-5.2","input":[],"reasoning":{"effort":"xhigh"}` + end},
+		{"the highest level", Options{}, model.Request{Model: "gpt-5.2", ReasoningEffort: model.EffortMax, Levels: []string{"low", "medium", "high"}}, `{"model":"gpt-5.2","input":[],"reasoning":{"effort":"xhigh"}` + end},
 		{"no reasoning", Options{}, model.Request{Model: "gpt-5.1", ReasoningEffort: model.EffortNone}, `{"model":"gpt-5.1","input":[],"reasoning":{"effort":"none"}` + end},
 		{"a level of another server's", Options{BaseURL: "https://h/v1"}, model.Request{Model: "gpt-5", ReasoningEffort: model.EffortNone}, `{"model":"gpt-5","input":[],"reasoning":{"effort":"none"}` + end},
 		{"a tool loop of its own", Options{}, model.Request{Model: "gpt-5", Origin: own, Messages: []core.Message{
@@ -144,7 +144,6 @@ func TestResponsesRequestsWithoutAWireForm(t *testing.T) {
 		{"no model", model.Request{}, "openai: the request names no model"},
 		{"stop sequences", model.Request{Model: "m", StopSequences: []string{"x"}}, "openai: stop sequences are not supported by the Responses API"},
 		{"a budget of reasoning", model.Request{Model: "m", ReasoningEffort: model.EffortBudget(1000)}, `openai: reasoning effort "budget:1000" is not supported by this API, which has levels`},
-		{"a level that the model has not", model.Request{Model: "gpt-5-mini", ReasoningEffort: model.EffortNone}, `openai: reasoning_effort is "none", the model "gpt-5-mini" takes "low", "medium", "high", "max"`},
 		{"a tool's name", model.Request{Model: "m", Tools: []model.ToolDefinition{{Name: "a.b"}}}, `openai: tool name "a.b" is not supported by this API, want 1 to 64 of A-Z a-z 0-9 _ -`},
 		{"a schema", model.Request{Model: "m", Tools: []model.ToolDefinition{{Name: "a", Parameters: json.RawMessage(`true`)}}}, `openai: the parameters of tool "a" are true, want a JSON Schema object`},
 		{"an option that is ours", model.Request{Model: "m", ProviderOptions: json.RawMessage(`{"store":true}`)}, "openai: provider_options.store is set by the adapter, remove it"},

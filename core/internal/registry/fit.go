@@ -76,7 +76,7 @@ func (r *Resolved) asks(bound *BoundModel) model.Request {
 	s := &r.Spec
 	request := model.Request{
 		Model: bound.Name, Origin: bound.Origin(bound.Name), System: s.SystemPrompt, Tools: r.ModelTools,
-		MaxTokens: s.MaxTokens, Temperature: s.Temperature, TopP: s.TopP, ReasoningEffort: s.ReasoningEffort,
+		MaxTokens: s.MaxTokens, Temperature: s.Temperature, TopP: s.TopP, ReasoningEffort: s.ReasoningEffort, Levels: bound.Levels,
 		StopSequences: s.StopSequences, ResponseFormat: s.ResponseFormat, ToolChoice: s.ToolChoice,
 		ProviderOptions: s.ProviderOptions[bound.Provider],
 	}

@@ -99,6 +99,9 @@ func (c *Circuits) stream(ctx context.Context, m *registry.BoundModel, request m
 	done := c.Env.Reach(point.Model)
 	began := c.Env.Now()
 	spent.Call()
+	if request.Model == m.Name { // of another model of the provider nothing is known
+		request.Levels = m.Levels
+	}
 	h := &hearer{spent: spent, to: to, long: m.LongInput} // a loop over the stream would take more memory
 	err = env.Protect(func() error {
 		m.Model.Stream(ctx, request)(h.hear)
