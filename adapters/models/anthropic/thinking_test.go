@@ -82,6 +82,28 @@ func TestHowAModelThinks(t *testing.T) {
 	}
 }
 
+// An effort is a level that the model has, by the catalog.
+func TestAnEffortIsALevelOfTheModel(t *testing.T) {
+	for _, tt := range []struct {
+		model  string
+		levels []string
+		effort model.Effort
+		want   string
+	}{
+		{"claude-opus-4-6", []string{"low", "medium", "high", "max"}, model.EffortMax, `{"effort":"max"}`},
+		{"claude-opus-5-5", []string{"low", "medium", "high", "xhigh", "max"}, model.EffortMax, `{"effort":"max"}`},
+		{"claude-opus-5-5", []string{"low", "medium", "high"}, model.EffortMax, `{"effort":"high"}`},
+		{"claude-opus-5-5", []string{"medium", "high"}, model.EffortNone, `{"effort":"medium"}`},
+		{"claude-opus-5-5", []string{"medium", "high"}, model.EffortLow, `{"effort":"medium"}`},
+		{"claude-opus-5-5", nil, model.EffortNone, `{"effort":"low"}`},
+	} {
+		got := sent(t, model.Request{Model: tt.model, ReasoningEffort: tt.effort, Levels: tt.levels, Messages: []core.Message{said(core.RoleUser, "hi")}})
+		if got.Config != tt.want {
+			t.Errorf("%s of %s with levels %q: config %s, want %s", tt.effort, tt.model, tt.levels, got.Config, tt.want)
+		}
+	}
+}
+
 // wireRequest is of a body what thinking is about.
 type wireRequest struct {
 	Thinking, Config string // as JSON

@@ -72,7 +72,7 @@ func TestResponsesBodies(t *testing.T) {
 			`{"model":"ft:gpt-4.1-mini-2025-04-14:acme::x1","input":[{"type":"message","role":"user","content":"hi"}],"store":false,"stream":true}`},
 		{"one made of a model that does", Options{}, model.Request{Model: "ft:o4-mini-2025-04-16:acme::x1", ReasoningEffort: model.EffortMax, Levels: []string{"low", "medium", "high"}},
 			`{"model":"ft:o4-mini-2025-04-16:acme::x1","input":[],"reasoning":{"effort":"high"}` + end},
-		{"the highest level", Options{}, model.Request{Model: "gpt-5.2", ReasoningEffort: model.EffortMax, Levels: []string{"low", "medium", "high"}}, `{"model":"gpt-5.2","input":[],"reasoning":{"effort":"xhigh"}` + end},
+		{"the highest level", Options{}, model.Request{Model: "gpt-5.2", ReasoningEffort: model.EffortMax, Levels: []string{"none", "low", "medium", "high", "xhigh"}}, `{"model":"gpt-5.2","input":[],"reasoning":{"effort":"xhigh"}` + end},
 		{"no reasoning", Options{}, model.Request{Model: "gpt-5.1", ReasoningEffort: model.EffortNone}, `{"model":"gpt-5.1","input":[],"reasoning":{"effort":"none"}` + end},
 		{"a level of another server's", Options{BaseURL: "https://h/v1"}, model.Request{Model: "gpt-5", ReasoningEffort: model.EffortNone}, `{"model":"gpt-5","input":[],"reasoning":{"effort":"none"}` + end},
 		{"a tool loop of its own", Options{}, model.Request{Model: "gpt-5", Origin: own, Messages: []core.Message{

@@ -257,7 +257,7 @@ func TestAnEntryThatIsCutOffIsDamaged(t *testing.T) {
 
 // Parts of an entry keep what a newer program has in them, when they are in the same place.
 func TestPartsKeepFieldsOfANewerProgram(t *testing.T) {
-	const stored = "1:1 2:" + oneID + " 5:{2:`m` 4:{1:1 2:`a` 10:1} 4:{1:1 2:`b` 10:2 10:3} 6:{1:`c` 8:{1:1 2:`d` 10:4} 9:{}} 9:{1:7 6:1} 17:x00} 6:{1:{1:7 6:1} 3:1 11:i9} 7:{1:3 11:`z`} 11:{1:1 2:`/run/k` 3:`1` 4:1} 21:{2:2 3:1} 34:1 999:i1 1001:`t`"
+	const stored = "1:1 2:" + oneID + " 5:{2:`m` 4:{1:1 2:`a` 10:1} 4:{1:1 2:`b` 10:2 10:3} 6:{1:`c` 8:{1:1 2:`d` 10:4} 9:{}} 9:{1:7 9:1} 17:x00} 6:{1:{1:7 9:1} 3:1 11:i9} 7:{1:3 14:`z`} 11:{1:1 2:`/run/k` 3:`1` 4:1} 21:{2:2 3:1} 34:1 999:i1 1001:`t`"
 	var records thread.Records
 	payload := written(t, stored)
 	for _, tt := range []struct {
@@ -266,11 +266,11 @@ func TestPartsKeepFieldsOfANewerProgram(t *testing.T) {
 		want   string
 	}{
 		{"nothing", func(*thread.Entry) {}, stored},
-		{"a value before and one after", func(e *thread.Entry) { e.Step, e.Closing = 1, true }, "1:1 2:" + oneID + " 3:1 5:{2:`m` 4:{1:1 2:`a` 10:1} 4:{1:1 2:`b` 10:2 10:3} 6:{1:`c` 8:{1:1 2:`d` 10:4} 9:{}} 8:0 9:{1:7 6:1} 17:x00} 6:{1:{1:7 6:1} 3:1 11:i9} 7:{1:3 11:`z`} 11:{1:1 2:`/run/k` 3:`1` 4:1} 21:{2:2 3:1} 23:1 34:1 999:i1 1001:`t`"},
+		{"a value before and one after", func(e *thread.Entry) { e.Step, e.Closing = 1, true }, "1:1 2:" + oneID + " 3:1 5:{2:`m` 4:{1:1 2:`a` 10:1} 4:{1:1 2:`b` 10:2 10:3} 6:{1:`c` 8:{1:1 2:`d` 10:4} 9:{}} 8:0 9:{1:7 9:1} 17:x00} 6:{1:{1:7 9:1} 3:1 11:i9} 7:{1:3 14:`z`} 11:{1:1 2:`/run/k` 3:`1` 4:1} 21:{2:2 3:1} 23:1 34:1 999:i1 1001:`t`"},
 		{"a part that is gone, and a longer list", func(e *thread.Entry) {
 			e.Window, e.Totals, e.Superseded, e.Patch = nil, nil, nil, nil
 			e.Message.Content = append(e.Message.Content, core.Block{Type: core.BlockText})
-		}, "1:1 2:" + oneID + " 5:{2:`m` 4:{1:1 2:`a`} 4:{1:1 2:`b`} 4:{1:1} 6:{1:`c` 8:{1:1 2:`d` 10:4} 9:{}} 9:{1:7 6:1} 17:x00} 34:1 999:i1 1001:`t`"},
+		}, "1:1 2:" + oneID + " 5:{2:`m` 4:{1:1 2:`a`} 4:{1:1 2:`b`} 4:{1:1} 6:{1:`c` 8:{1:1 2:`d` 10:4} 9:{}} 9:{1:7 9:1} 17:x00} 34:1 999:i1 1001:`t`"},
 	} {
 		e, err := records.DecodeEntry(payload)
 		if err != nil {
