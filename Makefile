@@ -168,8 +168,9 @@ test-copilotkit: ## Test CopilotKit's chat with the local host; needs node, npm 
 	cd scripts/verify/copilotkit && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	$(GO) test -count=1 -tags clients -run CopilotKit ./functions/kit/local
 
-openapi: ## Check the OpenAPI document, and the local host against it: EXAMPLES=..., SEED=...
+openapi: ## Check the OpenAPI document, the local host against it (EXAMPLES=..., SEED=...), and requests to models against the providers' schemas
 	scripts/verify/openapi.sh
+	GO=$(GO) scripts/verify/schemas.sh
 
 test-aws: test-wire test-deployed ## Run test-wire and test-deployed
 

@@ -58,3 +58,8 @@ func TestNoHistoryBreaksTheRules(t *testing.T) {
 		})
 	}
 }
+
+func TestRequestsForSchemas(t *testing.T) {
+	wiretest.WriteRequests(t, "anthropic", provider("claude-sonnet-4-5", asked))
+	wiretest.WriteRequests(t, "anthropic-new", provider("claude-opus-5-5", plain))
+}

@@ -82,3 +82,7 @@ func TestNoHistoryBreaksTheRules(t *testing.T) {
 		})
 	}
 }
+
+func TestRequestsForSchemas(t *testing.T) {
+	wiretest.WriteRequests(t, "bedrock", provider)
+}

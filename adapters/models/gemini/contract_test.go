@@ -41,3 +41,18 @@ func TestNoHistoryBreaksTheRules(t *testing.T) {
 		})
 	}
 }
+
+func TestRequestsForSchemas(t *testing.T) {
+	wiretest.WriteRequests(t, "gemini", provider("gemini-3-flash"))
+	wiretest.WriteRequests(t, "gemini-budget", provider("gemini-2.5-flash"))
+	vertex := provider("gemini-3-flash")
+	vertex.Open = func(t *testing.T, play string) modeltest.Opened {
+		s := wiretest.Serve(t, "testdata/transcripts", play)
+		m, err := gemini.New(gemini.Options{APIKey: modeltest.Key, BaseURL: s.URL + "/v1/publishers/google"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return modeltest.Opened{Model: m, Requests: s.Requests, Gone: s.Gone()}
+	}
+	wiretest.WriteRequests(t, "vertex", vertex)
+}

@@ -21,6 +21,7 @@ const name = "gemini"
 type provider struct {
 	base   *url.URL
 	bearer bool
+	vertex bool
 	client *wire.Client
 }
 
@@ -49,7 +50,8 @@ func open(options Options) (*provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &provider{base: base, bearer: options.Token != nil, client: client}, nil
+	vertex := strings.HasSuffix(strings.TrimRight(base.Path, "/"), "/publishers/google")
+	return &provider{base: base, bearer: options.Token != nil, vertex: vertex, client: client}, nil
 }
 
 // Stream implements model.Model. A failure of the provider or of the way to it
@@ -60,7 +62,7 @@ func (m *provider) Stream(ctx context.Context, request model.Request) iter.Seq2[
 	if err != nil {
 		return wire.Failed(err)
 	}
-	body, err := encode(request)
+	body, err := encode(request, m.vertex)
 	if err != nil {
 		return wire.Failed(err)
 	}

@@ -26,7 +26,7 @@ const (
 
 // encode returns the body of a request. If the API cannot express a part, the error is a
 // *model.Error of KindInvalid.
-func encode(request model.Request) ([]byte, error) {
+func encode(request model.Request, vertex bool) ([]byte, error) {
 	body, err := skeleton(request)
 	if err != nil {
 		return nil, err
@@ -37,7 +37,25 @@ func encode(request model.Request) ([]byte, error) {
 	if len(body.Contents) == 0 {
 		return nil, invalid("the request has no messages")
 	}
+	if vertex {
+		omitIDs(body.Contents)
+	}
 	return finish(body, request)
+}
+
+// omitIDs removes the ids of calls, which Vertex AI does not know: it refuses unknown fields,
+// and matches results to calls by their order.
+func omitIDs(contents []content) {
+	for _, c := range contents {
+		for _, p := range c.Parts {
+			if p.FunctionCall != nil {
+				p.FunctionCall.ID = ""
+			}
+			if p.FunctionResponse != nil {
+				p.FunctionResponse.ID = ""
+			}
+		}
+	}
 }
 
 // finish encodes the request with the caller's top-level options.

@@ -59,7 +59,7 @@ func TestARequestInFull(t *testing.T) {
 			{ID: "m5", Role: core.RoleSystem, Content: []core.Block{said("It is noon.")}},
 		},
 	}
-	got, err := encode(request)
+	got, err := encode(request, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,14 +87,14 @@ func TestARequestInFull(t *testing.T) {
 	if diff := cmp.Diff(indented(t, []byte(want)), indented(t, got)); diff != "" {
 		t.Error(diff)
 	}
-	again, err := encode(request)
+	again, err := encode(request, false)
 	if err != nil || !bytes.Equal(got, again) {
 		t.Errorf("the same request has other bytes: %s, %v", again, err)
 	}
 }
 
 func TestARequestOfNothingButWords(t *testing.T) {
-	got, err := encode(model.Request{Model: "m", Messages: []core.Message{core.UserMessage("Go.").WithID("u")}})
+	got, err := encode(model.Request{Model: "m", Messages: []core.Message{core.UserMessage("Go.").WithID("u")}}, false)
 	if want := `{"contents":[{"role":"user","parts":[{"text":"Go."}]}]}`; err != nil || string(got) != want {
 		t.Errorf("got %s, %v, want %s", got, err, want)
 	}
@@ -327,7 +327,7 @@ func TestConversationsWithoutAForm(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := encode(model.Request{Model: "gemini-3-flash-preview", Messages: test.messages})
+			_, err := encode(model.Request{Model: "gemini-3-flash-preview", Messages: test.messages}, false)
 			var e *model.Error
 			if !errors.As(err, &e) || e.Kind != model.KindInvalid || e.Message != test.want {
 				t.Errorf("error %v, want %s", err, test.want)

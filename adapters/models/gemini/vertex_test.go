@@ -2,10 +2,12 @@ package gemini
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/secret"
 )
 
@@ -42,5 +44,28 @@ func TestAddressesOfVertex(t *testing.T) {
 	const missing = "gemini: Vertex AI needs an API key here, or Google's own credentials with package adapters/models/gemini/vertex"
 	if _, err := VertexAdapter(agent.ProviderSpec{}); err == nil || err.Error() != missing {
 		t.Errorf("without a key: %v", err)
+	}
+}
+
+// Vertex AI does not know the ids of calls, and refuses what it does not know.
+func TestCallsForVertexHaveNoIDs(t *testing.T) {
+	request := model.Request{Model: "gemini-2.5-flash", Messages: []core.Message{
+		core.UserMessage("Go."), {Role: core.RoleAssistant, ToolCalls: []core.ToolCall{{ID: "x", Name: "now"}}},
+		{Role: core.RoleTool, ToolResult: &core.ToolResult{CallID: "x", Name: "now", Message: "noon"}},
+	}}
+	for vertex, want := range map[bool]string{
+		false: `{"functionCall":{"id":"c1_0","name":"now","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"id":"c1_0","name":"now","response":{"output":"noon"}}}]}`,
+		true:  `{"functionCall":{"name":"now","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"name":"now","response":{"output":"noon"}}}]}`,
+	} {
+		body, err := encode(request, vertex)
+		if err != nil || !strings.Contains(string(body), want) {
+			t.Errorf("vertex %t: %s, %v", vertex, body, err)
+		}
+	}
+	for base, want := range map[string]bool{"": false, "https://h/v1/projects/p/locations/eu/publishers/google/": true, expressURL: true} {
+		m, err := open(Options{APIKey: "k", BaseURL: base})
+		if err != nil || m.vertex != want {
+			t.Errorf("%s: %+v, %v", base, m, err)
+		}
 	}
 }

@@ -18,23 +18,10 @@ import (
 // truncated do not matter.
 func (p Provider) Histories(t *testing.T, check func(body string) error) {
 	t.Helper()
-	own := core.Message{}
-	if _, ok := p.Exceptions["reasoning"]; !ok {
-		var err error
-		if _, own, err = collect(t, p.Open(t, "reasoning").Model, p.request(nil)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	own := p.own(t)
 	opened := p.Open(t, "text")
 	rapid.Check(t, func(t *rapid.T) {
-		r := p.request(nil)
-		h := history{t: t, own: own, model: r.Model}
-		r.Messages = h.messages()
-		r.ReasoningEffort = rapid.SampledFrom([]model.Effort{"", "", model.EffortLow, model.EffortHigh}).Draw(t, "effort")
-		r.NoPromptCache = rapid.IntRange(0, 4).Draw(t, "cache") == 0
-		if rapid.IntRange(0, 4).Draw(t, "forced") == 0 {
-			r.ToolChoice = model.ToolChoice{Mode: model.ToolRequired}
-		}
+		r := p.draw(t, own)
 		before := len(opened.Requests())
 		for _, err := range opened.Model.Stream(t.Context(), r) {
 			if err != nil {
@@ -52,6 +39,55 @@ func (p Provider) Histories(t *testing.T, check func(body string) error) {
 			t.Fatalf("%v\n%s\n%s", err, requests[0], shown(r.Messages))
 		}
 	})
+}
+
+// Requests returns the bodies of n requests with such conversations. Request i is the same
+// in every run: i is its seed. Every seventh asks for a response format, unless the
+// exceptions have response_format.
+func (p Provider) Requests(t *testing.T, n int) []string {
+	t.Helper()
+	own := p.own(t)
+	opened := p.Open(t, "text")
+	drawn := rapid.Custom(func(t *rapid.T) model.Request { return p.draw(t, own) })
+	_, plain := p.Exceptions["response_format"]
+	for i := range n {
+		r := drawn.Example(i)
+		if i%7 == 3 && !plain {
+			r.ResponseFormat = &model.ResponseFormat{Name: "answer", Strict: true, Schema: json.RawMessage(`{"type":"object","properties":{"word":{"type":"string"}},"required":["word"],"additionalProperties":false}`)}
+			r.Tools, r.ToolChoice = nil, model.ToolChoice{}
+		}
+		for _, err := range opened.Model.Stream(t.Context(), r) {
+			if err != nil {
+				t.Fatalf("%v\n%s", err, shown(r.Messages))
+			}
+		}
+	}
+	return opened.Requests()
+}
+
+// own is the turn of the case "reasoning"; empty: the provider wants nothing back.
+func (p Provider) own(t *testing.T) (own core.Message) {
+	t.Helper()
+	if _, ok := p.Exceptions["reasoning"]; !ok {
+		var err error
+		if _, own, err = collect(t, p.Open(t, "reasoning").Model, p.request(nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return own
+}
+
+// draw draws a request.
+func (p Provider) draw(t *rapid.T, own core.Message) model.Request {
+	r := p.request(nil)
+	h := history{t: t, own: own, model: r.Model}
+	r.Messages = h.messages()
+	r.ReasoningEffort = rapid.SampledFrom([]model.Effort{"", "", model.EffortLow, model.EffortHigh}).Draw(t, "effort")
+	r.NoPromptCache = rapid.IntRange(0, 4).Draw(t, "cache") == 0
+	if rapid.IntRange(0, 4).Draw(t, "forced") == 0 {
+		r.ToolChoice = model.ToolChoice{Mode: model.ToolRequired}
+	}
+	return r
 }
 
 func shown(messages []core.Message) string {
