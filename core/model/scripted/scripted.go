@@ -272,10 +272,10 @@ func (s *script) unsaid(text string) string {
 
 // cite says a text that cites an address.
 func (s *script) cite(address string) error {
-	const said = "It says so there."
+	const said = "It names it there."
 	before := s.said
 	s.speak(s.unsaid(said))
-	s.note(core.Annotation{Type: core.AnnotationURL, URL: address, Title: address, End: len("It says so")}, before)
+	s.note(core.Annotation{Type: core.AnnotationURL, URL: address, Title: address, End: len("It names it")}, before)
 	return s.stop(core.StopEndTurn)
 }
 

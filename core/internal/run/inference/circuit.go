@@ -45,14 +45,6 @@ func (c *Circuits) Wait(m *registry.BoundModel, name string) time.Duration {
 	return c.breakers.Wait(circuitOf(m, name), c.Env.Now())
 }
 
-// circuitOf names the circuit of a model that is called by the provider's name.
-func circuitOf(m *registry.BoundModel, name string) breaker.CircuitName {
-	if m.Provider == "" {
-		return breaker.CircuitName{ID: m.ID, Model: name}
-	}
-	return breaker.CircuitName{Provider: m.Provider, Model: name}
-}
-
 // Call makes one call of a model, if its circuit lets it, and reports the outcome
 // to the circuit. The error is a *[RefusedError] when the call was not made,
 // errTruncated when the stream ended without a stop, or the provider's. spent
