@@ -53,6 +53,28 @@ func book(h hotels) reveille.Tool {
 		})
 }
 
+// chart returns a tool whose result has an image.
+func chart(draw func(month string) []byte) reveille.Tool {
+	return reveille.NewTool(reveille.ToolSpec{Name: "chart", Description: "Draws the sales of a month.", ReadOnly: true},
+		func(_ context.Context, _ reveille.Call, a struct {
+			Month string `json:"month"`
+		}) (reveille.ToolResult, error) {
+			return reveille.NewResult("The sales of "+a.Month+".").WithFile("image/png", draw(a.Month)), nil
+		})
+}
+
+// The file of a result is for the model, and for clients.
+func ExampleNewResult_file() {
+	r, err := reveille.New(guide(chart(func(string) []byte { return []byte("png") })), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	done, err := r.Run(context.Background(), reveille.Input{Text: `call: chart {"month":"May"}`})
+	fmt.Println(done.Text, err)
+	// Output: The result of chart: The sales of May. <nil>
+}
+
 // Arguments are checked before a tool runs. Its errors are results that the model reads.
 func ExampleNewTool() {
 	r, err := reveille.New(guide(book(hotels{})), nil)
