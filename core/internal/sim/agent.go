@@ -159,6 +159,9 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		if !m.talk(ctx, s, wait/2, text, yield) {
 			return
 		}
+		if !m.cites(s, yield) {
+			return
+		}
 		th.runs.checkHolds(h, began)
 		if m.finish(s, nonce, yield, func() bool { return use(last) }) {
 			comesTo(ctx, nil, true)
@@ -334,7 +337,7 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	}
 	th.runs.complete(ctx, h, call, began)
 	th.runs.checkHolds(h, began)
-	result := tool.NewResult(key + w.scripted.bulk(key, 61, 12))
+	result := w.scripted.draws(tool.NewResult(key+w.scripted.bulk(key, 61, 12)), key)
 	in := th.inputs.byText[th.inputs.textOf(th.p.head.Run.Dispatch)]
 	keeping := in != nil && keeps(in.agent)
 	if name := t.spec.Name; name == "note" || name == "mail" || call.Resume != nil {

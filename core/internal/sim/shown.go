@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
@@ -26,6 +27,14 @@ func showing(seq uint64, m *core.Message) shown {
 		s.text = m.ID
 	case m.ToolResult != nil:
 		s.text = m.ToolResult.CallID + " " + m.ToolResult.Text()
+		for _, b := range m.ToolResult.Content {
+			s.text += " " + b.MediaType + string(b.Data)
+		}
+	}
+	for _, b := range m.Content {
+		for _, a := range b.Annotations {
+			s.text += fmt.Sprintf(" %s %d-%d", a.URL, a.Start, a.End)
+		}
 	}
 	return s
 }

@@ -81,7 +81,9 @@ func (n *notes) place(blocks []core.Block) {
 		for ; next < len(n.all) && (i == last || n.all[next].Start < end); next++ {
 			a := n.all[next]
 			a.Start, a.End = within(b.Text, a.Start-from, a.End-from)
-			b.Annotations = append(b.Annotations, a)
+			if !slices.Contains(b.Annotations, a) { // two may be the same within the block
+				b.Annotations = append(b.Annotations, a)
+			}
 		}
 		from = end
 	}

@@ -56,7 +56,7 @@ func (d *director) Stream(ctx context.Context, _ model.Request) iter.Seq2[model.
 		case s != nil && s.failed != nil:
 			d.fail(s.failed, yield)
 		case s != nil && s.words != nil:
-			if yield(model.Delta{Type: model.DeltaText, Text: s.words.Message.Text()}, nil) {
+			if yield(model.Delta{Type: model.DeltaText, Text: s.words.Message.Text()}, nil) && citeAll(s.words.Message.Content, yield) {
 				yield(model.Delta{}, d.cancel(ctx, end.Type))
 			}
 		case !d.recording.ended():
@@ -103,6 +103,7 @@ func (d *director) spent(e *thread.Entry) (usage core.Usage) {
 // say says a recorded turn. Two blocks of reasoning without an echo between them were
 // said by two calls of the model, the first of which failed.
 func (d *director) say(m *core.Message, yield func(model.Delta, error) bool) {
+	from := 0 // bytes of text in this call before the block
 	for d.said < len(m.Content) {
 		block := m.Content[d.said]
 		d.said++
@@ -110,8 +111,11 @@ func (d *director) say(m *core.Message, yield func(model.Delta, error) bool) {
 		if block.Type == core.BlockReasoning {
 			delta.Type = model.DeltaReasoning
 		}
-		if !yield(delta, nil) {
+		if !yield(delta, nil) || !cite(&block, from, yield) {
 			return
+		}
+		if block.Type == core.BlockText {
+			from += len(block.Text)
 		}
 		if d.said < len(m.Content) && block.Type == core.BlockReasoning && m.Content[d.said].Type == block.Type && block.Echo == nil {
 			yield(model.Delta{}, &model.Error{Kind: model.KindInterrupted})
@@ -128,6 +132,31 @@ func (d *director) say(m *core.Message, yield func(model.Delta, error) bool) {
 		return
 	}
 	yield(model.Delta{Type: model.DeltaStop, Stop: m.StopReason}, nil)
+}
+
+// cite repeats the citations of a block that begins at a byte of the call's text.
+func cite(block *core.Block, from int, yield func(model.Delta, error) bool) bool {
+	for _, a := range block.Annotations {
+		a.Start, a.End = a.Start+from, a.End+from
+		if !yield(model.Delta{Type: model.DeltaAnnotation, Annotation: &a}, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// citeAll repeats the citations of texts that were said as one.
+func citeAll(content []core.Block, yield func(model.Delta, error) bool) bool {
+	from := 0
+	for i := range content {
+		if !cite(&content[i], from, yield) {
+			return false
+		}
+		if content[i].Type == core.BlockText {
+			from += len(content[i].Text)
+		}
+	}
+	return true
 }
 
 // sent is the text that a model may have sent as the stored arguments: a text that is not
