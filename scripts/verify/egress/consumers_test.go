@@ -22,9 +22,11 @@ import (
 	"github.com/reveille-run/reveille/adapters/models/anthropic"
 	"github.com/reveille-run/reveille/adapters/models/bedrock"
 	"github.com/reveille-run/reveille/adapters/models/gemini"
+	"github.com/reveille-run/reveille/adapters/models/gemini/vertex"
 	"github.com/reveille-run/reveille/adapters/models/openai"
 	"github.com/reveille-run/reveille/adapters/outbound/webhook"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -58,6 +60,10 @@ var consumers = []consumer{
 	}},
 	{"gemini", "models/gemini", func(t *testing.T, address string) error {
 		m, err := gemini.New(gemini.Options{APIKey: credential, BaseURL: address})
+		return infer(t, m, err)
+	}},
+	{"vertex", "models/gemini/vertex", func(t *testing.T, address string) error {
+		m, err := vertex.Adapter(agent.ProviderSpec{APIKey: secret.New(credential), BaseURL: address})
 		return infer(t, m, err)
 	}},
 	{"bedrock", "models/bedrock", func(t *testing.T, address string) error {

@@ -146,5 +146,8 @@ func (c *credentials) failed(err error) error {
 	if errors.As(err, &refused) && refused.Response != nil && refused.Response.StatusCode < 500 {
 		return core.Errorf(core.CodeInvalid, "Google refuses the credentials in %s with %s: log in again with `gcloud auth application-default login`, or name another file in GOOGLE_APPLICATION_CREDENTIALS", c.path, wire.OneLine(string(refused.Body), 200))
 	}
+	if errors.Is(err, egress.ErrRefused) {
+		return core.Errorf(core.CodeInvalid, "access token of Google: %s", wire.OneLine(err.Error(), 300))
+	}
 	return core.Errorf(core.CodeUnavailable, "access token of Google: %s", wire.OneLine(err.Error(), 200))
 }
