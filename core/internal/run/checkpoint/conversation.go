@@ -132,7 +132,7 @@ func shownFrom(w *core.Window) uint64 { return max(w.First, w.Summary+1) }
 // messageSize is about what a message takes in memory, in bytes: its structs, with their
 // places in lists that have room to grow, and its texts, with what the allocator rounds up.
 func messageSize(m *core.Message) int {
-	const message, call, result, turn = 240, 112, 136, 100
+	const message, call, result, turn = 240, 112, 136, 148
 	size, texts := message, len(m.ID)+len(m.Model)+len(m.Provider)
 	if m.Role == core.RoleAssistant { // its window and its usage
 		size += turn

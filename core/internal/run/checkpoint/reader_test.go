@@ -72,7 +72,7 @@ func TestSizeOfAMessage(t *testing.T) {
 		want int
 	}{
 		{"nothing", core.Message{}, 240},
-		{"a turn", core.Message{Role: core.RoleAssistant}, 340},
+		{"a turn", core.Message{Role: core.RoleAssistant}, 388},
 		{"id and model", core.Message{ID: "12345", Model: "222"}, 249},
 		{"blocks", core.Message{Content: []core.Block{{Text: "1", Echo: json.RawMessage("22"), Origin: "333"}, {Text: "4444"}}}, 587},
 		{"calls", core.Message{ToolCalls: []core.ToolCall{{ID: "1", Name: "22", Arguments: json.RawMessage("333")}, {Echo: json.RawMessage("4444"), Origin: "55555"}}}, 480},
