@@ -32,7 +32,7 @@ func TestBindTakesTheModelThatTheEnvironmentNames(t *testing.T) {
 func TestBindRefuses(t *testing.T) {
 	bound, err := models.Bind(env.System(), settings.Settings{Model: "nobody/x"})
 	const want = `environment variable REVEILLE_MODEL is "nobody/x", want PROVIDER/NAME; no provider's key is set; ` +
-		"providers are openai, openai-responses, anthropic, gemini, bedrock, groq, openrouter, deepseek, zai, xai, mistral, llamacpp, ollama, vllm, scripted"
+		"providers are openai, openai-responses, anthropic, gemini, vertex, bedrock, azure, azure-responses, groq, openrouter, deepseek, zai, xai, mistral, llamacpp, ollama, vllm, scripted"
 	if fmt.Sprint(err) != want || len(bound.Models) > 0 {
 		t.Errorf("%v, %v", bound, err)
 	}
