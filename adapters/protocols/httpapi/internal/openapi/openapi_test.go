@@ -37,7 +37,7 @@ func TestARouteInTheBlock(t *testing.T) {
 		"| [`POST /v1/runs/{thread}`](#post-v1runsthread) | Do a \\| b |\n" +
 		"\n#### `POST /v1/runs/{thread}`\n\nDo a | b. It takes c.\n\n" +
 		"- Query: `limit`\n- Body, optional: `{says, status?, when?, usage}`\n- 200: server-sent events\n" +
-		"- 202 (Otherwise): `{input?, output?, cache_read?, cache_write?, reasoning?}`\n- 204: no body\n- Error codes: `deleted`\n" +
+		"- 202 (Otherwise): `{input?, output?, cache_read?, cache_write?, reasoning?, cache_write_hour?, long?}`\n- 204: no body\n- Error codes: `deleted`\n" +
 		"\n### Other routes\n\n| Route | Purpose |\n|---|---|\n| [`GET /a_b.json`](#get-a_bjson) | Get it |\n" +
 		"\n#### `GET /a_b.json`\n\nGet it.\n\n- 200: JSON\n\n"
 	if diff := cmp.Diff(want, string(got)); diff != "" {
