@@ -20,7 +20,7 @@ func requestOfAStep(t *testing.T) {
 	for _, part := range []string{
 		`{"run_id":"ID","step":1,"model":"m","system":"","tools":[{"name":"confirm","description":"","parameters":{"type":"object"`,
 		`"messages":[{"id":"ID.0","role":"user","content":[{"type":"text","text":"call: confirm {\"a\":1}"}],"run_id":"ID","created_at":946684800000}],"options":{},`,
-		`"window":{"limit":32000,"estimate":93,"tokens":3,"omitted":0,"omitted_tokens":0,"shortened":0,"summary":false},"tokens":{"system":0,"tools":80,"messages":13},"hash":"`,
+		`"window":{"limit":111616,"estimate":93,"tokens":3,"omitted":0,"omitted_tokens":0,"shortened":0,"summary":false},"tokens":{"system":0,"tools":80,"messages":13},"hash":"`,
 	} {
 		if !strings.Contains(body, part) {
 			t.Errorf("%s\nhas no %s", body, part)

@@ -154,9 +154,9 @@ func TestTheModelsThatRespond(t *testing.T) {
 	r.options.ShowModels = true
 	r.Handler = httpapi.New(r.runtime, &r.options)
 	r.want("agents", `{"agents":[{"id":"demo","model":"m","default":true,"plugins":[],"delegates":[],"tools":["confirm","delegate","meanwhile","where"],`+
-		`"context_window":32000,"answers":[{"model":"m","provider":"","name":"m","scripted":true}]}]}`, strings.TrimSpace(r.get("/v1/agents")))
+		`"context_window":111616,"answers":[{"model":"m","provider":"","name":"m","scripted":true}]}]}`, strings.TrimSpace(r.get("/v1/agents")))
 	for path, part := range map[string]string{
-		"/v1/agents/demo":  `"context_window":32000,"answers":[{"model":"m","provider":"","name":"m","scripted":true}]}`,
+		"/v1/agents/demo":  `"context_window":111616,"answers":[{"model":"m","provider":"","name":"m","scripted":true}]}`,
 		"/v1/capabilities": `"answers":[{"model":"m","provider":"","name":"m","scripted":true,"input_usd_per_million":null,"output_usd_per_million":null}]}`,
 	} {
 		if got := r.get(path); !strings.Contains(got, part) {
@@ -168,7 +168,7 @@ func TestTheModelsThatRespond(t *testing.T) {
 // What an agent is told stays the deployment's.
 func TestAgentsAndCapabilities(t *testing.T) {
 	r := newReal(t)
-	r.want("agents", `{"agents":[{"id":"demo","model":"m","default":true,"plugins":[],"delegates":[],"tools":["confirm","delegate","meanwhile","where"],"context_window":32000}]}`, strings.TrimSpace(r.get("/v1/agents")))
+	r.want("agents", `{"agents":[{"id":"demo","model":"m","default":true,"plugins":[],"delegates":[],"tools":["confirm","delegate","meanwhile","where"],"context_window":111616}]}`, strings.TrimSpace(r.get("/v1/agents")))
 	agent := r.get("/v1/agents/demo")
 	for _, part := range []string{`"tools":[{"name":"confirm","parameters":{"type":"object"`, `{"name":"where"`, `"client":true`, `"max_rounds":16,"execution_mode":"sequential"`} {
 		if !strings.Contains(agent, part) {
