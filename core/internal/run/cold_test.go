@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run"
@@ -210,7 +211,10 @@ func TestColdStepReadsNoMoreThanItsWindow(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var saw []string
-				o := options{model: say(tt.turns), tools: []tool.Tool{large}, plugins: []plugin.Plugin{counters(&saw, inThread)}}
+				o := options{
+					model: say(tt.turns), tools: []tool.Tool{large}, plugins: []plugin.Plugin{counters(&saw, inThread)},
+					context: &agent.ContextWindowPolicy{MaxContextTokens: 33_000, MaxOutputTokens: 1_000},
+				}
 				w := newWorld(t, o)
 				for range tt.runs {
 					w.submit(t, key, tt.input, mailbox.ModeQueue)
