@@ -93,7 +93,7 @@ func (b *bench) restart(t testing.TB) {
 			return tool.NewResult(noise(2048)), nil
 		})
 	none := 0
-	spec := agent.Spec{ID: "demo", Model: "m", MaxRounds: &none, Plugins: []string{"asking"}}
+	spec := agent.Spec{ID: "demo", Model: "m", MaxRounds: &none, Plugins: []string{"asking"}, Context: &agent.ContextWindowPolicy{MaxContextTokens: 33_000, MaxOutputTokens: 1_000}}
 	if b.window > 0 {
 		spec.Context = &agent.ContextWindowPolicy{MaxContextTokens: b.window}
 	}
