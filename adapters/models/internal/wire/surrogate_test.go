@@ -18,6 +18,7 @@ func TestHalvesAreMarked(t *testing.T) {
 		{"the first half", `"a\ud83d"`, "\"a\ufdd0d83d\""},
 		{"the second half", `"\uDE00a"`, "\"\ufdd0DE00a\""},
 		{"two first halves and a pair", `"\ud83d\ud83d\ud83d\ude00"`, "\"\ufdd0d83d\ufdd0d83d\\ud83d\\ude00\""},
+		{"a pair before a half", `"\ud83d\ude00\ud83d\"\ude00"`, "\"\\ud83d\\ude00\ufdd0d83d\\\"\ufdd0de00\""},
 		{"halves in the wrong order", `"\ude00\ud83d"`, "\"\ufdd0de00\ufdd0d83d\""},
 		{"behind a backslash, and an odd number of them", `"\\\ud83d \\\\ud83d"`, "\"\\\\\ufdd0d83d \\\\\\\\ud83d\""},
 		{"cut escapes", `"\ud83d\u00", "\ud8`, "\"\ufdd0d83d\\u00\", \"\\ud8"},
