@@ -17,8 +17,8 @@ import (
 )
 
 // servePage serves the demo, and beside it the agents clerk, whose calls wait for answers of
-// every kind, and desk and refunds, whose calls take their time, show their progress and
-// start a child run.
+// every kind, desk and refunds, whose calls take their time, show their progress and start a
+// child run, and painter and ledger, of [withPainter].
 func servePage(t *testing.T) string {
 	t.Helper()
 	s, err := settings.Read(nil)
@@ -26,7 +26,7 @@ func servePage(t *testing.T) string {
 		t.Fatal(err)
 	}
 	s.Data = filepath.Join(t.TempDir(), "data.db")
-	url, _ := serveWhole(t, s, demonstration.With(withClerk).With(withDesk))
+	url, _ := serveWhole(t, s, demonstration.With(withClerk).With(withDesk).With(withPainter))
 	return url
 }
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { chat } from './chat.mjs';
+import { cited } from './cited.mjs';
 import { launch, report, say, watched } from './browser.mjs';
 import { looksOfRun, ofRun } from './run.mjs';
 import { asks, decide } from './decide.mjs';
@@ -466,6 +467,7 @@ const scenarios = {
     await page.getByRole('heading', { name: 'New thread' }).first().waitFor();
   }, {}, /status of 404/),
   ...chat(on),
+  ...cited(on),
   ...decide(on),
   ...keyboard(on),
   ...shell(on, browser, url),
