@@ -106,7 +106,10 @@ func (k kin) think(request model.Request) (thought, error) {
 	case effort == model.EffortNone && k.family == nova && k.major == 2:
 		return fields("reasoningConfig", `{"type":"disabled"}`), nil
 	case effort == model.EffortNone && k.family == claude:
-		return k.unthinking(thought{}), nil
+		if off := k.unthinking(thought{}); off.fields != nil || k.major < 5 {
+			return off, nil
+		}
+		return k.claude(request) // it always thinks
 	case effort == model.EffortNone && k.family != gptOSS:
 		return thought{}, nil // nothing turns it on
 	case k.family == claude && k.atLeast(3, 7):
@@ -152,9 +155,13 @@ func (k kin) claude(request model.Request) (thought, error) {
 		if k.atLeast(4, 7) { // those show no reasoning unless asked to
 			t = fields("thinking", `{"type":"adaptive","display":"summarized"}`)
 		}
-		if level, known := request.Level(); known {
+		level, known := request.Level()
+		switch {
+		case known:
 			t.level = level
-		} else {
+		case request.ReasoningEffort == model.EffortNone: // no level has this name
+			t.level = string(model.EffortLow)
+		default:
 			t.level = string(request.ReasoningEffort)
 		}
 		return t, nil

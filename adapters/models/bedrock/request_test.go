@@ -288,57 +288,6 @@ func TestACallThatMustBeMade(t *testing.T) {
 	}
 }
 
-func TestEfforts(t *testing.T) {
-	const opus46, opus48, opus5, nova2, oss = "global.anthropic.claude-opus-4-6-v1", "anthropic.claude-opus-4-8", "anthropic.claude-opus-5", "us.amazon.nova-2-lite-v1:0", "openai.gpt-oss-120b-1:0"
-	tests := []struct {
-		model  string
-		effort model.Effort
-		limit  int
-		want   string // the fields, a space, the level; or the error
-	}{
-		{sonnet, "", 0, ` `},
-		{sonnet, model.EffortNone, 0, ` `},
-		{sonnet, model.EffortLow, 0, `{"thinking":{"type":"enabled","budget_tokens":2048}} `},
-		{sonnet, model.EffortMax, 0, `{"thinking":{"type":"enabled","budget_tokens":32000}} `},
-		{sonnet, model.EffortHigh, 4000, `{"thinking":{"type":"enabled","budget_tokens":3000}} `},
-		{sonnet, model.EffortHigh, 1000, ` `},
-		{sonnet, model.EffortBudget(5000), 0, `{"thinking":{"type":"enabled","budget_tokens":5000}} `},
-		{sonnet, model.EffortBudget(1023), 0, `bedrock: a reasoning effort of 1023 tokens, Claude takes 1024 or more`},
-		{sonnet, model.EffortBudget(4000), 4000, `bedrock: max_tokens is 4000, want more than the 4000 tokens of the reasoning effort`},
-		{"anthropic.claude-3-7-sonnet-20250219-v1:0", model.EffortMedium, 0, `{"thinking":{"type":"enabled","budget_tokens":8192}} `},
-		{"anthropic.claude-3-5-sonnet-20241022-v2:0", model.EffortLow, 0, `bedrock: reasoning effort "low" is not known for the model "anthropic.claude-3-5-sonnet-20241022-v2:0"; use provider option additionalModelRequestFields as its maker documents`},
-		{opus46, model.EffortMax, 0, `{"thinking":{"type":"adaptive"}} max`},
-		{opus46, model.EffortBudget(2000), 0, `{"thinking":{"type":"enabled","budget_tokens":2000}} `},
-		{opus48, model.EffortLow, 0, `{"thinking":{"type":"adaptive","display":"summarized"}} low`},
-		{opus48, model.EffortBudget(2000), 0, `bedrock: the model "anthropic.claude-opus-4-8" takes levels of reasoning effort, not a budget`},
-		{opus5, model.EffortNone, 0, `{"thinking":{"type":"disabled"}} `},
-		{nova2, model.EffortNone, 0, `{"reasoningConfig":{"type":"disabled"}} `},
-		{nova2, model.EffortMax, 0, `{"reasoningConfig":{"type":"enabled","maxReasoningEffort":"high"}} `},
-		{"amazon.nova-lite-v1:0", model.EffortNone, 0, ` `},
-		{oss, model.EffortMedium, 0, `{"reasoning_effort":"medium"} `},
-		{"arn:aws:bedrock:us-east-1:1:application-inference-profile/abc", model.EffortNone, 0, ` `},
-	}
-	for _, test := range tests {
-		t.Run(test.model+" "+string(test.effort), func(t *testing.T) {
-			input, err := frame(model.Request{Model: test.model, ReasoningEffort: test.effort, MaxTokens: test.limit}, loop{})
-			got := fmt.Sprint(err)
-			if err == nil {
-				got = " "
-				if input.AdditionalModelRequestFields != nil {
-					text, _ := input.AdditionalModelRequestFields.MarshalSmithyDocument()
-					got = string(text) + got
-				}
-				if input.OutputConfig != nil {
-					got += *input.OutputConfig.Effort
-				}
-			}
-			if got != test.want {
-				t.Errorf("got  %s\nwant %s", got, test.want)
-			}
-		})
-	}
-}
-
 func TestCheckNamesWhatHasNoForm(t *testing.T) {
 	tests := []struct {
 		name   string
