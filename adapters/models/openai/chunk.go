@@ -154,7 +154,7 @@ func (u usage) core() core.Usage {
 		CacheWrite: u.PromptDetails.CacheWrite,
 		Reasoning:  u.CompletionDetails.Reasoning,
 	}
-	if out.Reasoning > 0 && u.Total == u.Prompt+u.Completion+out.Reasoning {
+	if u.Total == u.Prompt+u.Completion+out.Reasoning {
 		out.Output += out.Reasoning
 	}
 	return out

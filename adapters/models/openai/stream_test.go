@@ -74,6 +74,23 @@ var streams = []struct {
 		`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"y","function":{"name":"add","arguments":"{"}}]}}]}`,
 		`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"}"}}]},"finish_reason":"tool_calls"}]}`),
 		[]string{"call 0 x add", "argument 0 {}", "call 1 y add", "argument 1 {", "argument 1 }", "stop tool_use"}},
+	{"a new call at index 0 between the pieces of another", data(
+		`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"x","function":{"name":"add","arguments":"{}"}},{"index":1,"id":"y","function":{"name":"now","arguments":"{"}}]}}]}`,
+		`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"z","function":{"name":"add","arguments":"["}}]}}]}`,
+		`{"choices":[{"delta":{"tool_calls":[{"index":1,"function":{"arguments":"}"}},{"index":0,"function":{"arguments":"]"}}]},"finish_reason":"tool_calls"}]}`),
+		[]string{"call 0 x add", "argument 0 {}", "call 1 y now", "argument 1 {", "call 2 z add", "argument 2 [", "argument 1 }", "argument 2 ]", "stop tool_use"}},
+	{"an id of its own in every delta", data(
+		`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"x","function":{"name":"add","arguments":"{"}}]}}]}`,
+		`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"y","function":{"arguments":"}"}}]},"finish_reason":"tool_calls"}]}`),
+		[]string{"call 0 x add", "argument 0 {", "argument 0 }", "stop tool_use"}},
+	{"the name in every delta, the id in the first", data(
+		`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"x","function":{"name":"add","arguments":"{"}}]}}]}`,
+		`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"add","arguments":"}"}}]},"finish_reason":"tool_calls"}]}`),
+		[]string{"call 0 x add", "argument 0 {", "argument 0 }", "stop tool_use"}},
+	{"id and name after the arguments began", data(
+		`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{"}}]}}]}`,
+		`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"x","function":{"name":"add","arguments":"}"}}]},"finish_reason":"tool_calls"}]}`),
+		[]string{"call 0 x add", "argument 0 {}", "stop tool_use"}},
 	{"no index at all, id and name in every delta", data(
 		`{"choices":[{"delta":{"tool_calls":[{"id":"x","function":{"name":"add","arguments":"{"}}]}}]}`,
 		`{"choices":[{"delta":{"tool_calls":[{"id":"x","function":{"name":"add","arguments":"}"}}]}}]}`,

@@ -3,6 +3,7 @@ package run_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -181,27 +182,42 @@ func TestWhatIsSaidIsStoredInChunks(t *testing.T) {
 }
 
 // A claim that takes its next fence within an inference begins its chunks anew, with
-// what stands of the turn.
+// the remaining part of the turn. Echoes of reasoning are a part of it, marks of texts are not.
 func TestChunksBeginAnewUnderTheNextFence(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := pacing(300*time.Millisecond, think("hm"), say("one"), say(" two"), begin(0, "a", "echo"), argue(0, `{"te`), model.Delta{},
-			say(" three"), say(" four"), say(" five"), stopped)
-		w := newWorld(t, options{env: drawing(0), model: m, chunks: true})
-		w.submit(t, key, "hi", "")
-		if _, err := w.stepper.Step(t.Context(), asked(w.take(t, key)), listener); err != nil {
-			t.Fatal(err)
-		}
-		want := []string{
+	echo := model.Delta{Type: model.DeltaReasoning, Echo: json.RawMessage(`"signed"`)}
+	phase := model.Delta{Type: model.DeltaText, Echo: json.RawMessage(`"phase"`)}
+	tests := []struct {
+		name string
+		said []model.Delta
+		want []string
+	}{
+		{"plain blocks", []model.Delta{think("hm"), say("one"), say(" two"), begin(0, "a", "echo"), argue(0, `{"te`), {}, say(" three"), say(" four"), say(" five"), stopped}, []string{
 			"1.1.000000: step_start@0-0 reasoning_delta hm@0-2 text_delta one@1-3",
 			`1.1.000001: text_delta  two@1-7 tool_call_start@2-0`,
 			"1.2.000000: step_start@0-0 reasoning_delta hm@0-2 text_delta one two three@1-13",
 			"1.2.000001: text_delta  four five@1-23",
-		}
-		got := stored(t, w)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-	})
+		}},
+		{"blocks with echoes", []model.Delta{think("hm"), echo, say("one"), phase, begin(0, "a", "echo"), argue(0, `{"te`), {}, say("two"), say(" three"), stopped}, []string{
+			"1.1.000000: step_start@0-0 reasoning_delta hm@0-2 reasoning_encrypted_value@0-2",
+			"1.1.000001: text_delta one@1-3",
+			`1.1.000002: tool_call_start@2-0 tool_call_delta {"te@2-4`,
+			"1.2.000000: step_start@0-0 reasoning_delta hm@0-2 reasoning_encrypted_value@0-2 text_delta one@1-3 text_delta two@2-3",
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, options{env: drawing(0), model: pacing(300*time.Millisecond, tt.said...), chunks: true})
+				w.submit(t, key, "hi", "")
+				if _, err := w.stepper.Step(t.Context(), asked(w.take(t, key)), listener); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(tt.want, stored(t, w)); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
 }
 
 // A write never holds up the inference: while one is slow, the next chunk grows.

@@ -126,3 +126,25 @@ func TestLinesAndEventsAreBounded(t *testing.T) {
 		})
 	}
 }
+
+// endless is a line without an end; it counts the bytes that are read.
+type endless struct{ read int }
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.read > 64<<20 {
+		return 0, errors.New("too much was read")
+	}
+	for i := range p {
+		p[i] = 'x'
+	}
+	e.read += len(p)
+	return len(p), nil
+}
+
+func TestALineIsNotReadBeyondTheLimit(t *testing.T) {
+	var body endless
+	_, err := Read(&body, &words{}, func(model.Delta) bool { return true })
+	if !errors.Is(err, ErrTooLong) || body.read > 16<<20+16<<10 {
+		t.Errorf("%d bytes are read, error %v, want no more than 16 MB and a buffer", body.read, err)
+	}
+}
