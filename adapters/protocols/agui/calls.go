@@ -131,34 +131,7 @@ func (e *encoder) callDone(in core.Event) {
 	e.transcript.finish()
 	e.transcript.said = append(e.transcript.said, message{ID: in.MessageID, Role: "tool", ToolCallID: in.CallID, Content: &text, Error: errorOf(in)})
 	e.emit(event{Type: "TOOL_CALL_RESULT", MessageID: in.MessageID, ToolCallID: in.CallID, Content: text, Role: "tool"})
-	if files := fileParts(in.Blocks); len(files) > 0 {
-		e.custom("reveille.result_files", resultFiles{in.MessageID, in.CallID, files})
-	}
-}
-
-// resultFiles is the value of a custom event: the files of a result, whose message has a
-// text alone. They have the form of files in messages.
-type resultFiles struct {
-	MessageID  string `json:"messageId"`
-	ToolCallID string `json:"toolCallId"`
-	Files      []part `json:"files"`
-}
-
-func fileParts(content []core.Block) (files []part) {
-	for _, b := range content {
-		if b.Type == core.BlockFile {
-			files = append(files, filePart(b))
-		}
-	}
-	return files
-}
-
-// citations is the value of a custom event: the citations of a text of a message. Offsets are
-// bytes of that text, see core.Annotation.
-type citations struct {
-	MessageID   string            `json:"messageId"`
-	Block       int               `json:"block"` // place of the text in the message, with its reasoning
-	Annotations []core.Annotation `json:"annotations"`
+	e.showFiles(resultFiles{in.MessageID, in.CallID, fileParts(in.Blocks)})
 }
 
 // errorOf is the text of a failed call's result, {"error": text}.

@@ -72,6 +72,12 @@ func (m inMessage) blocks(at string) ([]core.Block, error) {
 	return all, nil
 }
 
+// hasFiles reports whether the content is a list of parts with a file.
+func (m inMessage) hasFiles() bool {
+	content, err := m.blocks("content")
+	return err == nil && slices.ContainsFunc(content, func(b core.Block) bool { return b.Type == core.BlockFile })
+}
+
 // block converts a part; at names it in errors.
 func (p part) block(at string) (core.Block, error) {
 	b := core.Block{Type: core.BlockFile, MediaType: p.MimeType, Filename: p.Filename, URL: p.URL}

@@ -33,10 +33,8 @@ func (a *exchange) interrupts() (ids []string) {
 // counts only if its call waits, or if the input has nothing else, since it may be the
 // same request again.
 func (a *exchange) answers(speaks bool) (all []mailbox.Deciding, err error) {
-	for i, m := range a.in.tail() {
-		if m.Role == "tool" && m.ToolCallID == "" {
-			return nil, core.Errorf(core.CodeInvalid, "messages[%d].toolCallId is required: the id of the call whose result the message is", len(a.in.messages)-len(a.in.tail())+i)
-		}
+	if err := a.checkResults(); err != nil {
+		return nil, err
 	}
 	open, unknown := 0, ""
 	for _, e := range a.in.Resume {
@@ -66,6 +64,26 @@ func (a *exchange) answers(speaks bool) (all []mailbox.Deciding, err error) {
 		}
 	}
 	return all, nil
+}
+
+// checkResults refuses tool messages that are no results of calls.
+func (a *exchange) checkResults() error {
+	begin := len(a.in.messages) - len(a.in.tail())
+	for i, m := range a.in.tail() {
+		switch {
+		case m.Role != "tool":
+		case m.ToolCallID == "":
+			return core.Errorf(core.CodeInvalid, "messages[%d].toolCallId is required: the id of the call whose result the message is", begin+i)
+		case a.waitsForClient(m.ToolCallID) && m.hasFiles():
+			return core.Errorf(core.CodeUnsupported, "messages[%d].content has files, want text: send them with a user message", begin+i)
+		}
+	}
+	return nil
+}
+
+// waitsForClient reports whether a call of the frontend's waits for its result.
+func (a *exchange) waitsForClient(call string) bool {
+	return slices.ContainsFunc(a.tickets, func(t core.Ticket) bool { return t.CallID == call && t.Kind == core.TicketClient })
 }
 
 // refuseChildren refuses decisions on calls that wait for child runs, with the same
@@ -142,8 +160,7 @@ func (a *exchange) results(beside bool) (all []mailbox.Deciding) {
 	var old []mailbox.Deciding
 	for _, m := range a.in.given() {
 		d := mailbox.Deciding{Target: m.ToolCallID, Decision: resultOf(m)}
-		waits := slices.ContainsFunc(a.tickets, func(t core.Ticket) bool { return t.CallID == m.ToolCallID && t.Kind == core.TicketClient })
-		if waits {
+		if a.waitsForClient(m.ToolCallID) {
 			d.Run = a.info.ActiveRun
 			all = append(all, d)
 		} else {

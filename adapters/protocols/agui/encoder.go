@@ -22,8 +22,10 @@ type response struct {
 	History []json.RawMessage
 	State   json.RawMessage
 	// Reset reports whether the client may have seen the following events: the response
-	// then starts with the history, which replaces the client's copy.
-	Reset bool
+	// then starts with the history, which replaces the client's copy, and with what is
+	// beside it.
+	Reset  bool
+	Beside beside
 	// Given are the calls whose results the client has sent, and has.
 	Given []string
 }
@@ -96,7 +98,7 @@ func (e *encoder) Encode(in core.Event) ([][]byte, error) {
 	case core.EventActivitySnapshot, core.EventActivityDelta:
 		e.activity(in)
 	case core.EventTextAnnotations:
-		e.custom("reveille.citations", citations{in.MessageID, in.Block, in.Annotations})
+		e.showCitations(citations{in.MessageID, in.Block, in.Annotations})
 	case core.EventInferenceComplete:
 		e.closeMessages()
 	case core.EventInferenceRetry:
@@ -191,6 +193,7 @@ func (e *encoder) start(run core.ID) {
 	e.emit(one)
 	if e.to.Reset {
 		e.showMessages()
+		e.showBeside(e.to.Beside)
 	}
 }
 

@@ -30,7 +30,18 @@ var responses = map[string]agui.Response{
 	)},
 	"unread":    {State: json.RawMessage(`{"n":2}`)},
 	"state":     {State: json.RawMessage(`{"n":2}`)},
-	"reconnect": {Reset: true, History: raw(`{"id":"m1","role":"user","content":"hello"}`)},
+	"reconnect": agui.Response{Reset: true, History: raw(`{"id":"m1","role":"user","content":"hello"}`)}.With(drawn...),
+}
+
+// drawn are messages with a file and with citations.
+var drawn = []core.Message{
+	{ID: "m2", Role: core.RoleTool, ToolResult: &core.ToolResult{CallID: "c1", Message: "A dot.", Content: []core.Block{
+		{Type: core.BlockText, Text: "See."}, {Type: core.BlockFile, MediaType: "application/pdf", URL: "https://a.example/a.pdf", Filename: "a.pdf"},
+	}}},
+	{ID: "m3", Role: core.RoleTool, ToolResult: &core.ToolResult{CallID: "c2", Content: []core.Block{{Type: core.BlockText, Text: "See."}}}},
+	{ID: "m4", Role: core.RoleAssistant, Content: []core.Block{
+		{Type: core.BlockReasoning, Text: "Hm."}, {Type: core.BlockText, Text: "It rains.", Annotations: []core.Annotation{{Type: core.AnnotationURL, Start: 3, End: 8, URL: "https://a.example"}}},
+	}},
 }
 
 func raw(texts ...string) (all []json.RawMessage) {

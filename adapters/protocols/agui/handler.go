@@ -1,7 +1,6 @@
 package agui
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 
@@ -221,36 +220,36 @@ func (a *exchange) attach() error {
 	if a.h.Buffered {
 		return protocol.ErrBuffered
 	}
-	to := response{Reset: true}
-	var err error
-	if to.History, err = a.history(core.ID{}); err != nil {
+	to, err := a.history(core.ID{})
+	if err != nil {
 		return err
 	}
 	return a.serve(to, func(l host.Listener) error { return l.Emit(core.Event{Type: core.EventRunFinish}) })
 }
 
 // follow streams a run from its start.
-func (a *exchange) follow(run core.ID) (err error) {
+func (a *exchange) follow(run core.ID) error {
 	if a.h.Buffered {
 		return protocol.ErrBuffered
 	}
-	to := response{Reset: true}
-	if to.History, err = a.history(run); err != nil {
+	to, err := a.history(run)
+	if err != nil {
 		return err
 	}
 	return a.serve(to, func(l host.Listener) error { return hide(a.h.Host.Follow(a.r.Context(), a.id, run, l)) })
 }
 
-// history is the conversation before a run: the thread's newest messages without the
-// run's. Reasoning of it that the client has is emptied, since a client keeps messages
-// that a snapshot does not name.
-func (a *exchange) history(run core.ID) (all []json.RawMessage, err error) {
+// history is a response that starts with the conversation before a run: the thread's newest
+// messages without the run's. Reasoning of it that the client has is emptied, since a client
+// keeps messages that a snapshot does not name.
+func (a *exchange) history(run core.ID) (to response, err error) {
+	to.Reset = true
 	if a.info.ID == "" {
-		return nil, nil
+		return to, nil
 	}
 	page, err := a.h.Host.Messages(a.r.Context(), a.id, a.thread, host.MessageQuery{Newest: true})
 	if err != nil {
-		return nil, hide(err)
+		return to, hide(err)
 	}
 	var before []core.Message
 	for _, m := range page.Messages {
@@ -258,6 +257,7 @@ func (a *exchange) history(run core.ID) (all []json.RawMessage, err error) {
 			before = append(before, m)
 		}
 	}
+	to.Beside = besides(before)
 	messages := convert(before)
 	for _, m := range a.in.messages {
 		if m.Role == "reasoning" && !run.IsZero() && strings.HasPrefix(m.ID, run.String()+".") {
@@ -267,11 +267,11 @@ func (a *exchange) history(run core.ID) (all []json.RawMessage, err error) {
 	for _, m := range messages {
 		raw, err := core.EncodeJSON(m)
 		if err != nil {
-			return nil, core.Errorf(core.CodeInternal, "encode message %s: %w", m.ID, err)
+			return to, core.Errorf(core.CodeInternal, "encode message %s: %w", m.ID, err)
 		}
-		all = append(all, raw)
+		to.History = append(to.History, raw)
 	}
-	return all, nil
+	return to, nil
 }
 
 // hide makes another user's thread look like one that does not exist.

@@ -23,8 +23,9 @@ func unknown(input []core.Message, runs map[string]core.ID, run core.ID) []core.
 // history is a thread's messages as the client keeps them: the newest, as many as a
 // response may hold.
 type history struct {
-	Messages  []message `json:"messages"`
-	Truncated bool      `json:"truncated,omitempty"` // there are messages before these
+	Messages []message `json:"messages"`
+	beside
+	Truncated bool `json:"truncated,omitempty"` // there are messages before these
 }
 
 // messages returns the newest messages of a thread, whole runs of them.
@@ -37,7 +38,7 @@ func (h *handler) messages(w http.ResponseWriter, r *http.Request, id core.Ident
 	if err != nil {
 		return protocol.Hide(err, "thread", thread)
 	}
-	protocol.JSON(w, http.StatusOK, history{convert(page.Messages), page.Earlier || page.Cut})
+	protocol.JSON(w, http.StatusOK, history{convert(page.Messages), besides(page.Messages), page.Earlier || page.Cut})
 	return nil
 }
 

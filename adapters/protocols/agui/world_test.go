@@ -88,6 +88,9 @@ func tools(t *testing.T) []tool.Tool {
 		made("paint", func(_ context.Context, _ tool.Call, a text) (tool.Result, error) {
 			return tool.NewResult(a).With(plugin.SharedState.Edit(state.At("color").Set(a.Text)), sketch.Update(a.Text)), nil
 		}),
+		made("depict", func(context.Context, tool.Call, text) (tool.Result, error) {
+			return tool.NewResult("A dot.").WithFile("image/png", []byte("png")), nil
+		}),
 		made("patient", func(context.Context, tool.Call, text) (tool.Result, error) { // whoever is asked has an hour
 			return tool.Suspended(core.TicketRequest{
 				Action: "tool:patient", Response: json.RawMessage(`{"type":"object"}`), Mode: core.ResumeAsArguments, Timeout: time.Hour,
