@@ -39,7 +39,8 @@ const (
 
 // KindOf returns the letter of an event type; ok is false for one whose events have no
 // place in the committed records. A state_delta has the letter of the record that it is of;
-// the turn's is returned.
+// the turn's is returned. A reader may come back to an older program, which refuses a letter
+// that it does not know: a new type of event has a known one where the order allows it.
 func KindOf(t core.EventType) (kind Kind, ok bool) {
 	switch t {
 	case core.EventRunStart:
@@ -56,9 +57,7 @@ func KindOf(t core.EventType) (kind Kind, ok bool) {
 		kind = 'f'
 	case core.EventToolCallDelta:
 		kind = 'g'
-	case core.EventTextAnnotations:
-		kind = 't'
-	case core.EventToolCallReady:
+	case core.EventTextAnnotations, core.EventToolCallReady: // of a text, and of a call: their blocks differ
 		kind = 'h'
 	case core.EventInferenceComplete:
 		kind = 'i'
@@ -85,8 +84,7 @@ const (
 	rankRun    = iota + 1 // run_start, which is the run's and no attempt's
 	rankStep              // step_start, step_restarted
 	rankDelta             // tool_call_start, the deltas and reasoning_encrypted_value: by block and end, the others by block
-	rankNotes             // text_annotations, by block, when the whole turn was said
-	rankReady             // in call order, when all arguments are complete
+	rankReady             // when the whole turn was said: text_annotations, by block, then the calls in their order
 	rankTurn              // inference_complete or inference_failed, then what the turn changed
 	rankResult            // in call order
 	rankChange            // what the step changed
@@ -105,8 +103,6 @@ func (k Kind) rank() int {
 		return rankStep
 	case 'd', 'e', 'f', 'g', 'o':
 		return rankDelta
-	case 't':
-		return rankNotes
 	case 'h':
 		return rankReady
 	case 'i', 'n', turnDelta:

@@ -30,11 +30,11 @@ func TestCitationsHaveOnePlace(t *testing.T) {
 	}{
 		{"in two calls, of which the first fails", [][]model.Delta{
 			{think("hm"), say("It rains"), cites("a", 0, 8)}, {say(" now."), cites("b", 1, 4), stopped},
-		}, ".1.1.1-13-t 1 a 0-8 b 9-12"},
+		}, ".1.1.1-13-h 1 a 0-8 b 9-12"},
 		{"in one call", [][]model.Delta{{
 			{Type: model.DeltaReasoning, Text: "hm"}, {Type: model.DeltaText, Text: "It rains"}, cites("a", 0, 8), {Type: model.DeltaText, Text: " now."}, cites("b", 3, 12),
 			{Type: model.DeltaToolStart, Name: "echo"}, cites("c", 0, 0), {Type: model.DeltaToolArgument, Text: `{"text":"x"}`}, {Type: model.DeltaStop, Stop: core.StopToolUse},
-		}, text("ok")}, ".1.1.1-13-t 1 c 0-0 a 0-8 b 3-12"},
+		}, text("ok")}, ".1.1.1-13-h 1 c 0-0 a 0-8 b 3-12"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			says := &cutting{calls: tt.turns, failure: &model.Error{Kind: model.KindInterrupted, Message: "no"}}
