@@ -151,7 +151,7 @@ func (t *turn) end(index int) error {
 	}
 	delete(t.open, index)
 	for i := range p.citations { // all of a block's text is cited from each
-		t.deltas = append(t.deltas, wire.Cite(p.citations[i].annotation(t.said.At(p.from), t.said.At(t.said.Len()))))
+		t.deltas = append(t.deltas, wire.Cite(p.citations[i].annotation(p.from, t.said.Len())))
 	}
 	switch {
 	case p.kind == "thinking" && p.signature.Len() > 0:

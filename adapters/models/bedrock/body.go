@@ -14,7 +14,12 @@ import (
 // any. It marks halves of characters, which the SDK would replace, see wire.MarkHalves.
 type body struct {
 	io.ReadCloser
-	event bytes.Buffer // what is not read yet of the newest event
+	limited io.Reader    // what is read of it, see wire.Limit
+	event   bytes.Buffer // what is not read yet of the newest event
+}
+
+func newBody(stream io.ReadCloser) *body {
+	return &body{ReadCloser: stream, limited: wire.Limit(stream)}
 }
 
 // Read implements io.Reader.
@@ -29,7 +34,7 @@ func (b *body) Read(p []byte) (int, error) {
 
 // next reads an event. Where the stream ends within one, its beginning is there.
 func (b *body) next() error {
-	if _, err := io.CopyN(&b.event, b.ReadCloser, 4); err != nil {
+	if _, err := io.CopyN(&b.event, b.limited, 4); err != nil {
 		return err
 	}
 	length := int64(binary.BigEndian.Uint32(b.event.Bytes()))
@@ -37,7 +42,7 @@ func (b *body) next() error {
 		b.event.Reset()
 		return wire.ErrTooLong
 	}
-	if _, err := io.CopyN(&b.event, b.ReadCloser, max(length-4, 0)); err != nil {
+	if _, err := io.CopyN(&b.event, b.limited, max(length-4, 0)); err != nil {
 		return err
 	}
 	b.mark()

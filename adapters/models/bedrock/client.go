@@ -120,7 +120,7 @@ func (s sender) Do(r *http.Request) (*http.Response, error) {
 		return nil, strangeError(media)
 	}
 	if response.StatusCode == http.StatusOK {
-		response.Body = &body{ReadCloser: response.Body}
+		response.Body = newBody(response.Body)
 	}
 	return response, nil
 }

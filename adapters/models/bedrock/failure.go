@@ -82,11 +82,12 @@ func (m *provider) refusal(said smithy.APIError, status int, request string, wai
 // none for a connection that broke off.
 func (m *provider) cut(err error) error {
 	var said smithy.APIError
+	var limit wire.Failure
 	switch {
 	case errors.As(err, &said):
 		return m.refusal(said, 0, "", 0)
-	case errors.Is(err, wire.ErrTooLong):
-		return &model.Error{Kind: model.KindInvalid, Message: "bedrock: " + wire.ErrTooLong.Error()}
+	case errors.As(err, &limit):
+		return &model.Error{Kind: limit.Kind, Message: "bedrock: " + limit.Message}
 	case err != nil:
 		return &model.Error{Kind: model.KindInterrupted, Message: "bedrock: read the stream: " + m.bounded(err.Error())}
 	}

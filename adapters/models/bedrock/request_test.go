@@ -370,7 +370,7 @@ func FuzzBody(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 1}, 1)
 	f.Fuzz(func(t *testing.T, stream []byte, size int) {
 		read := func(size int) (string, error) {
-			b := &body{ReadCloser: closer{strings.NewReader(string(stream))}}
+			b := newBody(closer{strings.NewReader(string(stream))})
 			var all strings.Builder
 			for part := make([]byte, size); ; {
 				n, err := b.Read(part)
@@ -390,7 +390,7 @@ func FuzzBody(f *testing.F) {
 
 func TestAnEventHasALimit(t *testing.T) {
 	for length, want := range map[string]error{"\x01\x00\x00\x00": nil, "\x01\x00\x00\x01": wire.ErrTooLong} { // 16 MB, and one byte more
-		if _, err := (&body{ReadCloser: closer{strings.NewReader(length)}}).Read(make([]byte, 8)); err != want {
+		if _, err := newBody(closer{strings.NewReader(length)}).Read(make([]byte, 8)); err != want {
 			t.Errorf("a length of %x: %v, want %v", length, err, want)
 		}
 	}

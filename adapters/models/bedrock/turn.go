@@ -119,7 +119,7 @@ func (t *turn) say(d model.Delta) {
 // be sent back with it.
 func (t *turn) endBlock() error {
 	for i := range t.citations {
-		t.deltas = append(t.deltas, wire.Cite(annotation(&t.citations[i], t.said.At(t.from), t.said.At(t.said.Len()))))
+		t.deltas = append(t.deltas, wire.Cite(annotation(&t.citations[i], t.from, t.said.Len())))
 	}
 	t.from, t.citations = t.said.Len(), nil
 	e := echo{Signature: t.signature.String(), Redacted: t.redacted}

@@ -17,6 +17,32 @@ const MaxEvent = 16 << 20
 // attempt would most likely get an event as long.
 var ErrTooLong error = Failure{Kind: model.KindInvalid, Message: "an event of the stream is longer than 16 MB, the limit"}
 
+// MaxStream is the size limit of a stream, in bytes: 256 MB, several times the longest turn
+// of a model with all that an event has beside its text. It bounds what an adapter collects
+// before it yields it.
+const MaxStream = 256 << 20
+
+// ErrStreamTooLong is the error of a stream over [MaxStream], which is permanent, too.
+var ErrStreamTooLong error = Failure{Kind: model.KindInvalid, Message: "the stream is longer than 256 MB, the limit"}
+
+// Limit returns a reader of body that fails with [ErrStreamTooLong] after MaxStream bytes.
+func Limit(body io.Reader) io.Reader { return &limited{body, MaxStream} }
+
+type limited struct {
+	body io.Reader
+	left int // bytes
+}
+
+// Read implements io.Reader. The byte over the limit is read, since the body may end there.
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.body.Read(p[:min(len(p), l.left+1)])
+	if n > l.left {
+		return l.left, ErrStreamTooLong
+	}
+	l.left -= n
+	return n, err
+}
+
 // Event is one server-sent event that has data.
 type Event struct {
 	Name string // "" or the event line's value
@@ -34,7 +60,7 @@ type decoder struct {
 }
 
 func newDecoder(body io.Reader) *decoder {
-	return &decoder{in: bufio.NewReaderSize(body, 8<<10), first: true}
+	return &decoder{in: bufio.NewReaderSize(Limit(body), 8<<10), first: true}
 }
 
 // next returns the next event. At the end of the body it returns io.EOF; an

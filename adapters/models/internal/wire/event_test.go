@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -125,6 +126,40 @@ func TestLinesAndEventsAreBounded(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAStreamIsBounded(t *testing.T) {
+	const end = "data: .\n\n"
+	comment := ":" + strings.Repeat(" ", 4094) + "\n"
+	for size, want := range map[int]string{256 << 20: "end_turn", 256<<20 + 1: "error the stream is longer than 256 MB, the limit"} {
+		lines := (256<<20 - len(end)) / len(comment)
+		rest := ":" + strings.Repeat(" ", size-len(end)-lines*len(comment)-2) + "\n"
+		body := io.MultiReader(&repeated{text: comment, left: lines * len(comment)}, strings.NewReader(rest+end[:len(end)-1]), strings.NewReader(end[len(end)-1:]))
+		var got string
+		_, err := Read(body, &words{}, func(d model.Delta) bool { got = string(d.Stop); return true })
+		if err != nil {
+			got = "error " + err.Error()
+		}
+		if got != want {
+			t.Errorf("a stream of %d bytes ends with %s, want %s", size, got, want)
+		}
+	}
+}
+
+// repeated is a text again and again.
+type repeated struct {
+	text     string
+	at, left int
+}
+
+func (r *repeated) Read(p []byte) (int, error) {
+	if r.left == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, r.text[r.at:r.at+min(r.left, len(r.text)-r.at)])
+	r.left -= n
+	r.at = (r.at + n) % len(r.text)
+	return n, nil
 }
 
 // endless is a line without an end; it counts the bytes that are read.

@@ -30,7 +30,7 @@ type Failure struct {
 	Message    string          // the provider's text, of any length: it is shortened and the key removed
 	RequestID  string          // by which the provider finds the request; may be empty
 	RetryAfter time.Duration   // as the provider asked; 0: it did not ask
-	Limit      int             // the tokens that a request may have, of a field; 0: see the message
+	Limit      int             // the tokens that a request may have, of a field; 0, or out of bounds: see the message
 }
 
 // Error implements error.
@@ -49,7 +49,7 @@ func (f Failure) named(adapter string, key secret.String) error {
 	kind := cmp.Or(f.Kind, KindOf(f.Status, f.Message))
 	e := &model.Error{Kind: kind, Message: text, Status: f.Status, RetryAfter: min(f.RetryAfter, maxRetryAfter)}
 	if kind == model.KindOverflow {
-		e.Limit = cmp.Or(f.Limit, LimitIn(f.Message))
+		e.Limit = cmp.Or(believed(f.Limit), LimitIn(f.Message))
 	}
 	return e
 }

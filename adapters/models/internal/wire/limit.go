@@ -13,6 +13,15 @@ const (
 	mostLimit  = 100_000_000
 )
 
+// believed returns a limit that a provider says, or 0 if it is out of bounds: a process that
+// believed one would cut its requests to nothing, or not at all.
+func believed(n int) int {
+	if n < leastLimit || n > mostLimit {
+		return 0
+	}
+	return n
+}
+
 // limits find the number of tokens that a request may have in the refusal of a longer one.
 // No provider has a field for it, but for llama.cpp. They are compiled when a request is
 // refused: a start of a function has no need of them.
@@ -34,7 +43,7 @@ func LimitIn(message string) int {
 			continue
 		}
 		n, err := strconv.Atoi(strings.ReplaceAll(found[1], ",", ""))
-		if err == nil && n >= leastLimit && n <= mostLimit {
+		if err == nil && believed(n) != 0 {
 			return n
 		}
 	}

@@ -39,8 +39,11 @@ func TestARefusalSaysHowLongARequestMayBe(t *testing.T) {
 			t.Errorf("%q: limit %d, want %d", tt.message, got.Limit, tt.want)
 		}
 	}
-	var got *model.Error
-	if !errors.As(Failure{Kind: model.KindOverflow, Message: "too long", Limit: 4096}.named("a", secret.String{}), &got) || got.Limit != 4096 {
-		t.Errorf("the limit of a field is %d, want 4096", got.Limit)
+	for said, want := range map[int]int{-1: 2048, 0: 2048, 255: 2048, 256: 256, 4096: 4096, 100_000_000: 100_000_000, 100_000_001: 2048} {
+		var got *model.Error
+		f := Failure{Kind: model.KindOverflow, Message: "maximum context length is 2048 tokens", Limit: said}
+		if !errors.As(f.named("a", secret.String{}), &got) || got.Limit != want {
+			t.Errorf("a field of %d: limit %d, want %d", said, got.Limit, want)
+		}
 	}
 }

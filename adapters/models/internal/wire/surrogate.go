@@ -98,12 +98,12 @@ func (j *Joiner) Join(d model.Delta, yield func(model.Delta) bool) bool {
 			return false
 		}
 	}
-	if n := len(text) - markSize; d.Echo == nil && n >= 0 && utf16.DecodeRune(half(text[n:]), 0xdc00) != '\uFFFD' {
+	if held := endingHalf(text); d.Echo == nil && held != "" {
 		if j.held == nil {
 			j.held = map[place]string{}
 		}
-		j.held[at] = text[n:]
-		if text = text[:n]; text == "" {
+		j.held[at] = held
+		if text = text[:len(text)-markSize]; text == "" {
 			return true
 		}
 	}
@@ -158,6 +158,14 @@ func JoinHalves(text string) string {
 		}
 		b.WriteRune('\uFFFD')
 	}
+}
+
+// endingHalf returns the mark of a first half that text ends with; empty: there is none.
+func endingHalf(text string) string {
+	if n := len(text) - markSize; n >= 0 && utf16.DecodeRune(half(text[n:]), 0xdc00) != '\uFFFD' {
+		return text[n:]
+	}
+	return ""
 }
 
 // half reads the mark that text begins with; 0: there is none.

@@ -12,8 +12,8 @@ import (
 // Turn makes deltas of the events of one stream.
 type Turn interface {
 	// Add processes an event that has data and returns its deltas, valid until the next
-	// call. Halves of characters are marked in it, see [MarkHalves]. If last is true, the event was the protocol's own end: nothing is read after
-	// it. The error is a [Failure], which the provider reported, or any other error for
+	// call. Halves of characters are marked in it, see [MarkHalves]. If last is true, the
+	// event was the protocol's own end: nothing is read after it. The error is a [Failure], which the provider reported, or any other error for
 	// an event that is not valid, which counts as an interrupted stream.
 	Add(e Event) (deltas []model.Delta, last bool, err error)
 	// Finished reports whether a stream may end here although its last event is missing:
@@ -62,11 +62,12 @@ func Read(body io.Reader, turn Turn, yield func(model.Delta) bool) (complete boo
 
 // cut is the failure of a body that ended before the turn did.
 func cut(err error) error {
+	var limit Failure
 	switch {
 	case errors.Is(err, io.EOF):
 		return Failure{Kind: model.KindInterrupted, Message: "the stream ended before the turn did"}
-	case errors.Is(err, ErrTooLong):
-		return err
+	case errors.As(err, &limit):
+		return limit
 	}
 	return Failure{Kind: model.KindInterrupted, Message: fmt.Sprintf("read the stream: %v", err)}
 }

@@ -107,11 +107,19 @@ func (c *Circuits) stream(ctx context.Context, m *registry.BoundModel, request m
 	return h.spoke, err
 }
 
+// mostResponse is the size limit of a response of a model, in bytes: of its texts, arguments
+// and citations, and of what goes back to it. A stream without an end would take all memory.
+const mostResponse = 32 << 20
+
+// errTooLong is permanent: another response would most likely be as long.
+var errTooLong = &model.Error{Kind: model.KindInvalid, Message: "the response of the model is longer than 32 MB, the limit"}
+
 // hearer receives the deltas of a call.
 type hearer struct {
 	spent *accounting.Spent
 	to    Listener
 	long  int   // tokens of input from which on the model costs more; 0: none
+	size  int   // of the response so far, in bytes
 	spoke bool  // text, reasoning or a tool call came
 	err   error // ends the call
 }
@@ -129,17 +137,35 @@ func (h *hearer) hear(delta model.Delta, err error) bool {
 		case model.DeltaText, model.DeltaReasoning, model.DeltaToolStart:
 			h.spoke = true
 		}
-		err = h.to.Hear(delta)
+		if h.size += sizeOf(&delta); h.size > mostResponse {
+			err = errTooLong
+		} else {
+			err = h.to.Hear(delta)
+		}
 	}
 	h.err = err
 	return err == nil
 }
 
-// counted is the provider's count: a number below zero is not a count, and would
-// refund a token budget.
+// sizeOf is what a delta adds to a response, in bytes.
+func sizeOf(d *model.Delta) int {
+	size := len(d.Text) + len(d.Echo) + len(d.CallID) + len(d.Name)
+	if a := d.Annotation; a != nil {
+		size += len(a.URL) + len(a.Title) + len(a.Quote) + len(a.ID)
+	}
+	return size
+}
+
+// mostTokens is the largest count of a call that is believed: sums of larger ones could
+// leave the range of numbers.
+const mostTokens = 1_000_000_000
+
+// counted is the provider's count, within bounds: a number below zero would refund a token
+// budget.
 func counted(u core.Usage) core.Usage {
+	within := func(n int) int { return min(max(n, 0), mostTokens) }
 	return core.Usage{
-		Input: max(u.Input, 0), Output: max(u.Output, 0), CacheRead: max(u.CacheRead, 0),
-		CacheWrite: max(u.CacheWrite, 0), Reasoning: max(u.Reasoning, 0), CacheWriteHour: max(u.CacheWriteHour, 0),
+		Input: within(u.Input), Output: within(u.Output), CacheRead: within(u.CacheRead),
+		CacheWrite: within(u.CacheWrite), Reasoning: within(u.Reasoning), CacheWriteHour: within(u.CacheWriteHour),
 	}
 }
