@@ -20,7 +20,7 @@ func heardOf(t *testing.T, window int) *catalog.Catalog {
 	known, err := new(catalog.Catalog).With(fmt.Appendf(nil, `{"models":[
 		{"provider":"openai","names":["o-1"],"context_window":%d,"max_input_tokens":900,"max_output_tokens":50,"inputs":["image"],"tokens_per_byte":0.5,"native_format":true},
 		{"provider":"groq","names":["o-1"],"context_window":700},
-		{"provider":"east","names":["e-1"],"context_window":900}]}`, window))
+		{"provider":"east","names":["e-1"],"context_window":900,"assumed":true}]}`, window))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,6 +35,7 @@ func knownModels(known *catalog.Catalog) agent.Parts {
 		"code":  {Model: mute{}, Name: "o-1", Provider: "openai"},
 		"said":  {Model: mute{}, Name: "o-1", Provider: "openai", Facts: model.Facts{ContextWindow: 40}},
 		"wrong": {Model: mute{}, Name: "o-2", Provider: "openai"},
+		"long":  {Model: mute{}, Name: "o-1", Provider: "openai", Facts: model.Facts{LongInput: 30}},
 	}
 	open := func(agent.ProviderSpec) (model.Model, error) { return mute{}, nil }
 	p.Adapters = map[string]func(agent.ProviderSpec) (model.Model, error){"openai": open, "groq": open}
@@ -50,7 +51,7 @@ func knownModels(known *catalog.Catalog) agent.Parts {
 		{ID: "groq", Provider: "fast", UpstreamModel: "o-1"},
 		{ID: "own", Provider: "east", UpstreamModel: "e-1"},
 	}
-	for _, id := range []string{"code", "said", "wrong", "data", "sized", "proxied", "proxied-e", "groq", "own"} {
+	for _, id := range []string{"code", "said", "wrong", "long", "data", "sized", "proxied", "proxied-e", "groq", "own"} {
 		p.Specs = append(p.Specs, agent.Spec{ID: id, Model: id})
 	}
 	return p
@@ -64,8 +65,11 @@ func TestWhatIsKnownOfAnAgentsModel(t *testing.T) {
 		f.ContextWindow, f.MaxInputTokens, f.MaxOutputTokens = window, input, output
 		return f
 	}
+	long := openai
+	long.LongInput = 30
 	for id, want := range map[string]model.Facts{
 		"code":      openai,
+		"long":      long,
 		"said":      smaller(40, 40, 40),
 		"wrong":     {ContextWindow: 128_000, Assumed: true},
 		"data":      openai,

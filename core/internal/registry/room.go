@@ -33,7 +33,6 @@ func (r *Resolved) RoomWithin(window int) Room {
 		return r.roomOf(m)
 	}
 	m.ContextWindow = window
-	m.MaxInputTokens, m.MaxOutputTokens = min(m.MaxInputTokens, window), min(m.MaxOutputTokens, window)
 	room := r.roomOf(m)
 	room.Most = max(room.Most, window/4)
 	room.Request = max(room.Request, min(room.Most, window/4))

@@ -28,7 +28,9 @@ func Example() {
 
 const file = `{"models":[{"provider":"p","names":["m","m-1"],"prices":[
 	{"from":"2026-01-01","input":3,"output":15,"cache_read":0.3,"cache_write":3.75,"source":"s"},
-	{"from":"2026-02-01","input":0.000000001,"output":0,"source":"s"}]},
+	{"from":"2026-02-01","input":0.000000001,"output":0,"source":"s"},
+	{"from":"2026-03-01","input":2,"output":4,"source":"s"},
+	{"from":"2026-04-01","input":1,"output":17.179869184,"source":"s"}]},
 	{"provider":"p","names":["free"],"prices":[{"from":"2026-01-01","input":0,"output":0,"source":"s"}]},
 	{"provider":"p","names":["unknown"]}]}`
 
@@ -80,7 +82,9 @@ func TestCost(t *testing.T) {
 		{"2026-01-01", core.Usage{Input: 5, CacheRead: 9, CacheWrite: 9}, 5 * 300}, // never more than the input
 		{"2026-01-01", core.Usage{Input: -5, Output: -1, CacheRead: -2}, 0},
 		{"2026-01-01", core.Usage{Output: math.MaxInt64}, math.MaxInt64},
-		{"2026-02-01", core.Usage{Input: 1}, 1}, // a millionth of a billionth, rounded up
+		{"2026-03-01", core.Usage{Input: 10, CacheRead: 4, CacheWrite: 5, CacheWriteHour: 2}, 20_000}, // no price of a cache
+		{"2026-04-01", core.Usage{Output: 1 << 30 * 1_000_000}, math.MaxInt64},                        // 2^64 billionths
+		{"2026-02-01", core.Usage{Input: 1}, 1},                                                       // a millionth of a billionth, rounded up
 		{"2026-02-01", core.Usage{Input: 1_000_000, CacheRead: 500_000}, 1},
 		{"2026-02-01", core.Usage{Input: 1_000_001}, 2},
 	}
@@ -95,11 +99,16 @@ func TestCost(t *testing.T) {
 func TestTheCostOfLongRequests(t *testing.T) {
 	known, err := new(catalog.Catalog).With([]byte(`{"models":[{"provider":"p","source":"s","names":["m"],"prices":[
 		{"input":1,"output":10,"cache_read":0.1,"cache_write":2,"cache_write_hour":4,"above":{"tokens":100,"input":3,"cache_write_hour":8}}]},
+		{"provider":"p","source":"s","names":["hour"],"prices":[{"input":1,"output":1,"cache_write_hour":4,"above":{"tokens":100,"input":3}}]},
+		{"provider":"p","source":"s","names":["newest"],"prices":[{"input":1,"output":1,"above":{"tokens":100}},{"from":"2026-01-01","input":1,"output":1,"above":{"tokens":200}}]},
+		{"provider":"p","source":"s","names":["no more"],"prices":[{"input":1,"output":1,"above":{"tokens":100}},{"from":"2026-01-01","input":1,"output":1}]},
 		{"provider":"p","source":"s","names":["flat"],"prices":[{"input":1,"output":10,"cache_write":2}]}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	long := func(u core.Usage) core.Usage { return u.Above(1) }
+	const eighth = 1_152_921_504_000_000 // tokens, of which eight cost the largest amount at one dollar
+	most := core.Usage{Input: 4 * eighth, Output: eighth, CacheRead: eighth, CacheWrite: 2 * eighth, CacheWriteHour: eighth}
 	for _, tt := range []struct {
 		name, model string
 		usage       core.Usage
@@ -109,6 +118,8 @@ func TestTheCostOfLongRequests(t *testing.T) {
 		{"long", "m", long(core.Usage{Input: 10, Output: 1, CacheRead: 2, CacheWrite: 3, CacheWriteHour: 1}), 5*3000 + 2*100 + 2*2000 + 8000 + 10_000},
 		{"both", "m", core.Usage{Input: 10}.Add(long(core.Usage{Input: 10})), 10*1000 + 10*3000},
 		{"more for an hour than was written", "m", core.Usage{Input: 10, CacheWrite: 3, CacheWriteHour: 9}, 7*1000 + 3*4000},
+		{"an hour of long ones without a price of its own", "hour", long(core.Usage{Input: 10, CacheWrite: 3, CacheWriteHour: 3}), 7*3000 + 3*4000},
+		{"more than all amounts", "m", most.Add(long(most)), math.MaxInt64},
 		{"no price of an hour", "flat", core.Usage{Input: 10, CacheWrite: 3, CacheWriteHour: 3}, 7*1000 + 3*2000},
 		{"no price of long ones", "flat", long(core.Usage{Input: 10, Output: 1}), 10*1000 + 10_000},
 	} {
@@ -116,8 +127,10 @@ func TestTheCostOfLongRequests(t *testing.T) {
 			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
 		}
 	}
-	if facts, _ := known.Find("p", "m"); facts.LongInput != 100 {
-		t.Errorf("a request is long above %d tokens, want 100", facts.LongInput)
+	for name, want := range map[string]int{"m": 100, "newest": 200, "no more": 0, "flat": 0} {
+		if facts, _ := known.Find("p", name); facts.LongInput != want {
+			t.Errorf("a request of %s is long above %d tokens, want %d", name, facts.LongInput, want)
+		}
 	}
 }
 
@@ -182,6 +195,7 @@ func TestMistakesInAFileAreNamed(t *testing.T) {
 		{price(`"from":"2026-01-01","input":1,"output":2`), `m: the price from "2026-01-01" names no source`},
 		{price(`"from":"2026-01-01","source":"s","input":-1,"output":1`), "is below zero"},
 		{price(`"from":"2026-01-01","source":"s","input":1,"output":-1`), "is below zero"},
+		{price(`"source":"s","input":1,"output":-0.000000001`), "is below zero"},
 		{price(`"from":"2026-01-01","source":"s","input":1,"output":1,"cache_read":-1`), "is below zero"},
 		{price(`"from":"2026-01-01","source":"s","input":1,"output":1,"cache_write":-1`), "is below zero"},
 		{price(`"source":"s","input":1,"output":1,"cache_write_hour":-1`), "is below zero"},

@@ -37,6 +37,8 @@ func TestTheBuiltInFileHasOneSoundModelALine(t *testing.T) {
 func TestAModelIsFoundByWhoSellsIt(t *testing.T) {
 	known, err := Default().With([]byte(`{"models":[
 		{"provider":"home","names":["gpt-5-mini","own"],"context_window":1000},
+		{"provider":"vertex","names":["dated@20260101"],"context_window":3000},
+		{"provider":"vertex","names":["dated"],"context_window":4000},
 		{"provider":"groq","names":["openai/gpt-oss-20b"],"context_window":2000}]}`))
 	if err != nil {
 		t.Fatal(err)
@@ -77,6 +79,11 @@ func TestAModelIsFoundByWhoSellsIt(t *testing.T) {
 		{"openai", "us.gpt-5", 0, ""},
 		{"openai", `gpt-5", "gpt-5-2025-08-07`, 0, ""},
 		{"openai", "", 0, ""},
+		{"openai", "-2026-01-01", 0, ""},
+		{"vertex", "dated@20260101", 3000, "vertex"},
+		{"vertex", "dated@20260102", 4000, "vertex"},
+		{"vertex", "dated@20261301", 0, ""}, // no day
+		{"east", "dated", 4000, "vertex"},   // which alone has it
 	}
 	for range 2 { // the second time from what is kept
 		for _, test := range tests {
