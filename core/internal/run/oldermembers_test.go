@@ -254,7 +254,7 @@ func TestAnOlderProgramContinuesAThreadWithNewMembers(t *testing.T) {
 			if end := w.end(t, key, receipt); end != `done 2 {"type":"natural_end"} "ok"` || drawn != 1 {
 				t.Errorf("dies %t: the run is %s, the tool ran %d times", dies, end, drawn)
 			}
-			w.given = &receivedRequests{} // the older program's request is made again with the file that it did not send
+			w.given = &receivedRequests{}              // the older program's request is made again with the file that it did not send
 			sum := w.runRecord(t, receipt.RunID).Usage // as the older program counts: the turn above has all
 			if diff := cmp.Diff(core.Usage{Input: 300_000, Output: 5, CacheWrite: 100}, sum); diff != "" {
 				t.Errorf("dies %t: the run used (-want +got):\n%s", dies, diff)
