@@ -25,6 +25,10 @@ type AgentInfo struct {
 	Mode        agent.ExecutionMode // never empty
 	// ContextWindow is how many tokens a request of the agent may have; 0: it is not known.
 	ContextWindow int
+	Assumed       bool // ContextWindow is an assumption: nothing is known of the model
+	// Inputs are the kinds of files that each model of the agent accepts: image, document,
+	// audio. Empty: none is known.
+	Inputs []string
 	// Answers are the models that the agent may call: its model, or the members of its pool.
 	// It is empty in a process that links no models.
 	Answers []Answer
@@ -36,6 +40,12 @@ type Answer struct {
 	Provider string // empty: a model bound in code without one
 	Name     string // the provider's name of the model
 	Scripted bool   // it follows rules, without a provider: see package scripted
+	// ContextWindow is how many tokens its request and turn may have together; 0: it is not
+	// known. Assumed: it is an assumption.
+	ContextWindow int
+	Assumed       bool
+	Inputs        []string // kinds of files that it accepts: image, document, audio; empty: none is known
+	Levels        []string // its levels of reasoning, from the lowest, by the provider's names; empty: not known
 	// Input and Output are the prices of a million tokens today; nil: they are not known.
 	Input, Output *core.USD
 }
@@ -63,6 +73,8 @@ func (r *Host) Agent(id string) (AgentInfo, error) {
 		Plugins: spec.Plugins, Delegates: spec.Delegates, MaxRounds: spec.Rounds(), Mode: spec.ExecutionMode,
 		ContextWindow: resolved.Room().Request,
 	}
+	level := resolved.Level()
+	info.Assumed, info.Inputs = level.Assumed, level.Inputs
 	for _, bound := range resolved.CallableModels() {
 		if _, none := bound.Model.(model.None); !none {
 			info.Answers = append(info.Answers, r.answer(bound))
@@ -86,7 +98,10 @@ func (r *Host) Agent(id string) (AgentInfo, error) {
 // is charged by that one.
 func (r *Host) answer(bound *registry.BoundModel) Answer {
 	follows, ok := bound.Model.(interface{ Scripted() bool })
-	a := Answer{Model: bound.ID, Provider: bound.Provider, Name: bound.Name, Scripted: ok && follows.Scripted()}
+	a := Answer{
+		Model: bound.ID, Provider: bound.Provider, Name: bound.Name, Scripted: ok && follows.Scripted(),
+		ContextWindow: bound.ContextWindow, Assumed: bound.Assumed, Inputs: bound.Inputs, Levels: bound.Levels,
+	}
 	const million = 1_000_000
 	now := r.env.Now()
 	if cost, known := r.prices.Cost(bound.Provider, bound.Name, core.Usage{Input: million}, now); known {

@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -99,7 +100,7 @@ func TestExposedAreAgentsThatAreNotHiddenAndTheirTools(t *testing.T) {
 // nothing of them.
 func TestTheModelsOfAnAgent(t *testing.T) {
 	r := newRig(t)
-	prices, err := new(catalog.Catalog).With([]byte(`{"models":[{"provider":"acme","names":["large"],"context_window":200000,"prices":[{"from":"1970-01-01","input":3,"output":15,"source":"a price list"}]}]}`))
+	prices, err := new(catalog.Catalog).With([]byte(`{"models":[{"provider":"acme","names":["large"],"context_window":200000,"inputs":["image"],"reasoning":"levels","reasoning_levels":["low","max"],"prices":[{"from":"1970-01-01","input":3,"output":15,"source":"a price list"}]}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,11 +114,21 @@ func TestTheModelsOfAnAgent(t *testing.T) {
 		}
 		c.Agents.Pools = []agent.ModelPoolSpec{{ID: "both", Members: []agent.PoolMember{{Model: "b"}, {Model: "a"}}}}
 		c.Agents.Default = "demo"
-		c.Agents.Specs = []agent.Spec{{ID: "demo", Model: "both"}, {ID: "idle", Model: "c"}}
+		c.Agents.Specs = []agent.Spec{{ID: "demo", Model: "both"}, {ID: "idle", Model: "c"}, {ID: "large", Model: "b"}}
 	})
 	input, output := core.USD(3_000_000_000), core.USD(15_000_000_000)
-	a, b := host.Answer{Model: "a", Name: "rules", Scripted: true}, host.Answer{Model: "b", Provider: "acme", Name: "large", Scripted: true, Input: &input, Output: &output}
+	a := host.Answer{Model: "a", Name: "rules", Scripted: true, ContextWindow: 128_000, Assumed: true}
+	b := host.Answer{
+		Model: "b", Provider: "acme", Name: "large", Scripted: true, Input: &input, Output: &output,
+		ContextWindow: 200_000, Inputs: []string{"image"}, Levels: []string{"low", "max"},
+	}
 	demo, _ := p.Agent("demo")
+	if large, _ := p.Agent("large"); large.ContextWindow != 183_616 || large.Assumed || !slices.Equal(large.Inputs, []string{"image"}) {
+		t.Errorf("an agent's window is %d, assumed %t; it accepts %v", large.ContextWindow, large.Assumed, large.Inputs)
+	}
+	if demo.ContextWindow != 111_616 || len(demo.Inputs) > 0 {
+		t.Errorf("a pool's window is %d, it accepts %v", demo.ContextWindow, demo.Inputs)
+	}
 	idle, _ := p.Agent("idle")
 	for _, row := range []struct {
 		of        string

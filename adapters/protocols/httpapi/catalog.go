@@ -23,9 +23,17 @@ type agentEntry struct {
 	Plugins     []string `json:"plugins"`
 	Delegates   []string `json:"delegates"` // agents that this agent may call
 	Tools       []string `json:"tools"`
+	agentModels
+	Answers []answeringModel `json:"answers,omitempty"` // models that respond, in the order of a pool; absent if the deployment hides them
+}
+
+// agentModels is what holds for all models of an agent.
+type agentModels struct {
 	// ContextWindow is how many tokens a request may have; absent: it is unknown.
-	ContextWindow int              `json:"context_window,omitempty"`
-	Answers       []answeringModel `json:"answers,omitempty"` // models that respond, in the order of a pool; absent if the deployment hides them
+	ContextWindow int  `json:"context_window,omitempty"`
+	Assumed       bool `json:"window_assumed,omitempty"` // the model is unknown, and context_window is an assumption
+	// Inputs are the kinds of files that the models accept: image, document, audio; absent: none is known.
+	Inputs []string `json:"inputs,omitempty"`
 }
 
 // answeringModel is a model that responds to an agent.
@@ -34,6 +42,11 @@ type answeringModel struct {
 	Provider string `json:"provider"` // id of the provider; empty: none
 	Name     string `json:"name"`     // the provider's name of the model
 	Scripted bool   `json:"scripted"` // the model follows rules, without a provider
+	// Window is how many tokens request and turn may have together; absent: it is unknown.
+	Window  int      `json:"context_window,omitempty"`
+	Assumed bool     `json:"window_assumed,omitempty"`   // the model is unknown, and context_window is an assumption
+	Inputs  []string `json:"inputs,omitempty"`           // kinds of files that the model accepts: image, document, audio; absent: none is known
+	Levels  []string `json:"reasoning_levels,omitempty"` // levels of reasoning from the lowest, by the provider's names; absent: unknown
 }
 
 // pricedModel is an answeringModel with its prices of today.
@@ -54,9 +67,8 @@ type agentDetail struct {
 	Tools       []agentTool         `json:"tools"`
 	MaxRounds   int                 `json:"max_rounds"` // maximum steps of a run; 0: no limit
 	Mode        agent.ExecutionMode `json:"execution_mode"`
-	// ContextWindow is how many tokens a request may have; absent: it is unknown.
-	ContextWindow int              `json:"context_window,omitempty"`
-	Answers       []answeringModel `json:"answers,omitempty"` // models that respond, in the order of a pool; absent if the deployment hides them
+	agentModels
+	Answers []answeringModel `json:"answers,omitempty"` // models that respond, in the order of a pool; absent if the deployment hides them
 }
 
 // agentTool is a tool as the model sees it.
@@ -108,7 +120,7 @@ func (a *api) getAgents(w http.ResponseWriter, r *http.Request, _ core.Identity)
 		for _, t := range info.Tools {
 			e.Tools = append(e.Tools, t.Name)
 		}
-		e.ContextWindow, e.Answers = info.ContextWindow, a.answers(info.Answers)
+		e.agentModels, e.Answers = modelsOf(info), a.answers(info.Answers)
 		list.Agents = append(list.Agents, e)
 	}
 	protocol.JSON(w, http.StatusOK, list)
@@ -135,15 +147,19 @@ func (a *api) answers(all []host.Answer) (shown []answeringModel) {
 		return nil
 	}
 	for _, m := range all {
-		shown = append(shown, answeringModel{Model: m.Model, Provider: m.Provider, Name: m.Name, Scripted: m.Scripted})
+		shown = append(shown, answeringModel{m.Model, m.Provider, m.Name, m.Scripted, m.ContextWindow, m.Assumed, m.Inputs, m.Levels})
 	}
 	return shown
+}
+
+func modelsOf(info host.AgentInfo) agentModels {
+	return agentModels{info.ContextWindow, info.Assumed, info.Inputs}
 }
 
 func detailOf(info host.AgentInfo) agentDetail {
 	d := agentDetail{
 		ID: info.ID, Description: info.Description, Model: info.Model, Default: info.Default, Plugins: some(info.Plugins), Delegates: some(info.Delegates),
-		Tools: []agentTool{}, MaxRounds: info.MaxRounds, Mode: info.Mode, ContextWindow: info.ContextWindow,
+		Tools: []agentTool{}, MaxRounds: info.MaxRounds, Mode: info.Mode, agentModels: modelsOf(info),
 	}
 	for _, t := range info.Tools {
 		d.Tools = append(d.Tools, agentTool{Name: t.Name, Description: t.Description, Parameters: t.Parameters, Client: t.Client})

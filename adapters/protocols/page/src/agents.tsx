@@ -73,7 +73,8 @@ function Settings({ agent }: { agent: AgentDetail }) {
         {agent.answers && <><dt>Responds</dt><dd>{agent.answers.map((a) => (a.scripted ? 'the scripted model' : `${a.provider}, ${a.name}`)).join(', then ')}</dd></>}
         {agent.max_rounds ? <><dt>Steps at most</dt><dd>{agent.max_rounds.toLocaleString()}</dd></> : null}
         {agent.execution_mode && <><dt>Calls of one step</dt><dd>{modes[agent.execution_mode] ?? agent.execution_mode}</dd></>}
-        {agent.context_window ? <><dt>Window</dt><dd>{agent.context_window.toLocaleString()} tokens</dd></> : null}
+        {agent.context_window ? <><dt>Window</dt><dd>{agent.context_window.toLocaleString()} tokens{agent.window_assumed && ', assumed'}</dd></> : null}
+        {agent.inputs && <><dt>Accepts</dt><dd>{agent.inputs.join(', ')}</dd></>}
         {agent.plugins.length > 0 && <><dt>Plugins</dt><dd>{agent.plugins.join(', ')}</dd></>}
       </dl>
     </section>

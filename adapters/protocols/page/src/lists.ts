@@ -35,6 +35,8 @@ export interface Agent {
   tools: string[];
   delegates: string[];
   context_window?: number; // tokens that a request may have
+  window_assumed?: boolean;
+  inputs?: string[]; // kinds of files that its models accept
   answers?: Answer[]; // where the host shows it
 }
 
