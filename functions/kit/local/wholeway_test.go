@@ -64,6 +64,11 @@ func servePainter(t *testing.T) (url string, received func() []string) {
 		}
 		parts, err := demo.Parts(models)
 		parts.Tools = append(parts.Tools, draw)
+		for i := range parts.Specs {
+			if parts.Specs[i].ID == "demo" {
+				parts.Specs[i].ExposedTools = []string{"draw"}
+			}
+		}
 		return parts, err
 	}
 	s, err := settings.Read(nil)
@@ -99,6 +104,24 @@ func TestImagesAndCitationsGoTheWholeWay(t *testing.T) {
 	_, replayed := get(t, url+"/v1/runs/"+run.String()+"/events/stream")
 	_, chat := post(t, url+"/v1/ai-sdk/chat", `{"id":"w2","trigger":"submit-message","messages":[{"id":"u1","role":"user","parts":[{"type":"text","text":"draw"}]}]}`)
 	_, agui := post(t, url+"/v1/ag-ui/run", `{"threadId":"w3","runId":"r1","protocolVersion":"1.0","messages":[{"id":"u1","role":"user","content":"draw"}],"tools":[],"context":[],"state":{},"forwardedProps":{}}`)
+	_, lists := get(t, url+"/v1/ag-ui/threads/w3/messages")
+	_, loaded := post(t, url+"/v1/ag-ui/connect", `{"threadId":"w3","runId":"r2","messages":[]}`)
+	called := func(tool, arguments string) string {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+tool+`","arguments":`+arguments+`}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Accept", "application/json, text/event-stream")
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		body, _ := io.ReadAll(response.Body)
+		return string(body)
+	}
+	said, drawn := called("demo", `{"message":"draw"}`), called("draw", `{}`)
 	const note = `[{"type":"url","start":5,"end":9,"url":"https://a.example","title":"A","quote":"là"},{"type":"document","start":5,"end":9,"title":"Weather","document":1,"unit":"page","from":2,"to":3}]`
 	for name, tt := range map[string]struct{ got, want string }{
 		"native image":         {live, `"result":"A cat.","blocks":[{"type":"file","media_type":"image/png","data":"` + painted + `"}]`},
@@ -114,6 +137,12 @@ func TestImagesAndCitationsGoTheWholeWay(t *testing.T) {
 		"AG-UI image":          {agui, `"name":"reveille.result_files"`},
 		"AG-UI image's form":   {agui, `"files":[{"type":"image","source":{"type":"data","value":"` + painted + `","mimeType":"image/png"}}]`},
 		"AG-UI citations":      {agui, `"name":"reveille.citations"`},
+		"AG-UI's list, image":  {lists, `"files":[{"messageId":`},
+		"AG-UI's list, note":   {lists, `"annotations":` + note},
+		"AG-UI loaded, image":  {loaded, `"files":[{"type":"image","source":{"type":"data","value":"` + painted + `","mimeType":"image/png"}}]`},
+		"AG-UI loaded, note":   {loaded, `"annotations":` + note},
+		"MCP's page":           {said, `{"type":"resource_link","uri":"https://a.example","name":"A"}`},
+		"MCP's image":          {drawn, `{"type":"image","mimeType":"image/png","data":"` + painted + `"}`},
 		"AG-UI citations' own": {agui, `"annotations":` + note},
 	} {
 		if !strings.Contains(tt.got, tt.want) {
