@@ -106,22 +106,7 @@ func TestImagesAndCitationsGoTheWholeWay(t *testing.T) {
 	_, agui := post(t, url+"/v1/ag-ui/run", `{"threadId":"w3","runId":"r1","protocolVersion":"1.0","messages":[{"id":"u1","role":"user","content":"draw"}],"tools":[],"context":[],"state":{},"forwardedProps":{}}`)
 	_, lists := get(t, url+"/v1/ag-ui/threads/w3/messages")
 	_, loaded := post(t, url+"/v1/ag-ui/connect", `{"threadId":"w3","runId":"r2","messages":[]}`)
-	called := func(tool, arguments string) string {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+tool+`","arguments":`+arguments+`}}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		request.Header.Set("Content-Type", "application/json")
-		request.Header.Set("Accept", "application/json, text/event-stream")
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer response.Body.Close()
-		body, _ := io.ReadAll(response.Body)
-		return string(body)
-	}
-	said, drawn := called("demo", `{"message":"draw"}`), called("draw", `{}`)
+	said, drawn := callMCP(t, url, "demo", `{"message":"draw"}`), callMCP(t, url, "draw", `{}`)
 	const note = `[{"type":"url","start":5,"end":9,"url":"https://a.example","title":"A","quote":"là"},{"type":"document","start":5,"end":9,"title":"Weather","document":1,"unit":"page","from":2,"to":3}]`
 	for name, tt := range map[string]struct{ got, want string }{
 		"native image":         {live, `"result":"A cat.","blocks":[{"type":"file","media_type":"image/png","data":"` + painted + `"}]`},
@@ -149,4 +134,26 @@ func TestImagesAndCitationsGoTheWholeWay(t *testing.T) {
 			t.Errorf("%s: no %s in\n%.6000s", name, tt.want, tt.got)
 		}
 	}
+}
+
+// callMCP calls a tool of the MCP server and returns the body of the response.
+func callMCP(t *testing.T, url, tool, arguments string) string {
+	t.Helper()
+	call := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + arguments + `}}`)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/mcp", call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json, text/event-stream")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
 }
