@@ -1,7 +1,8 @@
 // What an answer is from, what a tool has drawn, and what a refusal has taught: as it comes,
 // and after a reload.
 import assert from 'node:assert/strict';
-import { say } from './browser.mjs';
+import { readFileSync } from 'node:fs';
+import { audit, say } from './browser.mjs';
 
 const log = (page) => page.getByRole('log');
 const turns = (page) => log(page).getByRole('article', { name: 'Agent' });
@@ -39,7 +40,12 @@ export const cited = (on) => ({
       await image.waitFor();
       assert.deepEqual(await image.evaluate((e) => [e.alt, e.naturalWidth, e.src.slice(0, 22)]), ['image/png', 1, 'data:image/png;base64,'], when);
       await call.getByText('A dot.').last().waitFor();
-      await call.locator('span.file').getByText('application/pdf').waitFor();
+      const saved = page.waitForEvent('download');
+      await call.getByRole('link', { name: 'Save application/pdf' }).click();
+      const file = await saved;
+      assert.equal(file.suggestedFilename(), 'file.pdf', when);
+      assert.equal(readFileSync(await file.path(), 'utf8'), '%PDF-1.4', when);
+      assert.deepEqual(await audit(page), [], when);
     });
   }),
   'what a refusal has taught is said': on(async (page) => {
