@@ -118,6 +118,9 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		defer served.end()
 		comesTo := th.inquire(h, s, request.Model)
 		first, last := served.usages(nonce)
+		if w.scripted.narrow() { // what a provider counts is what it bounds
+			first.Input, last.Input = min(first.Input, sizeOf(&request)), sizeOf(&request)
+		}
 		use := func(u core.Usage) bool {
 			served.usage = u
 			return yield(model.Delta{Type: model.DeltaUsage, Usage: u}, nil)
@@ -140,6 +143,11 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		}
 		if err := h.work(ctx, SiteModel, wait/2); err != nil {
 			yield(model.Delta{}, &model.Error{Kind: model.KindTimeout, Message: err.Error()})
+			return
+		}
+		if failure := th.measured(ctx, h, s, &request); failure != nil {
+			comesTo(ctx, failure, false)
+			yield(model.Delta{}, failure)
 			return
 		}
 		if first != (core.Usage{}) && !use(first) {
@@ -331,7 +339,7 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	case "fail":
 		return tool.Failed("failed " + key), nil
 	case "big":
-		if trait(key, 5, 20) == 0 {
+		if trait(key, 5, 20) == 0 && !w.scripted.narrow() {
 			return tool.NewResult(strings.Repeat("x", w.auditor.mostBytes(store.Record{}))), nil
 		}
 	}

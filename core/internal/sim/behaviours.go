@@ -67,6 +67,10 @@ const (
 	TookUp  // one was continued after its turns, and has generated more
 	Retried // a dead letter has started again, and has generated a turn
 
+	// Models whose window is smaller than expected.
+	RefusedLong // a request was refused as too long
+	KnownWindow // a turn was made by a process that knew the window from a refusal
+
 	// Forked threads.
 	Forked      // a client received one
 	ForkedInRun // it ends within a run that continues
@@ -111,6 +115,9 @@ var behaviourNames = [behaviours]string{
 	HiddenEdit:    "an edit whose lost response is hidden",
 	HiddenClaim:   "a claim whose lost response is hidden",
 	HiddenAgain:   "a take-up or a retry whose lost response is hidden",
+
+	RefusedLong: "a request that is too long",
+	KnownWindow: "a turn of a process that was told the window",
 
 	Forked:      "a fork",
 	ForkedInRun: "a fork within a run",

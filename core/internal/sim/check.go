@@ -400,6 +400,7 @@ func (ru *runs) checkEnd(a, b thread.Head) {
 	}
 	ru.ended[run] = final{r.Payload, record.Dispatch, record.Termination.Type}
 	end := *record.Termination
+	ru.checkNarrow(&record.Run)
 	ru.checkGivenUp(&record.Run, ru.th.inputs.byText[ru.th.inputs.textOf(record.Dispatch)])
 	if why := a.Run.Reason.Termination(); a.Run.Status == thread.Closing && why != nil && (end.Type != why.Type || end.Code != why.Code) {
 		ru.th.fail("run %s was ended as %+v, its record has %+v", run, *why, end)

@@ -14,7 +14,7 @@ import (
 
 // draws adds a file to the results of some calls.
 func (sc scripted) draws(r tool.Result, key string) tool.Result {
-	if sc.w.config.Storage.Tight || trait(key, 91, 8) != 0 {
+	if sc.w.config.Storage.Tight || sc.narrow() || trait(key, 91, 8) != 0 {
 		return r
 	}
 	return r.WithFile("image/png", []byte(key))

@@ -136,6 +136,7 @@ func (c *Config) mix(n, turn int) {
 			c.Storage.Overtaken = c.Programs.Mixed
 		}
 	}
+	c.narrows(n%Kinds, turn)
 }
 
 // tightens gives some worlds a store that takes no large records: most often where calls

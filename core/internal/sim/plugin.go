@@ -84,6 +84,7 @@ func (sc scripted) partsWith(seen *World) agent.Parts {
 			{ID: agentEnding, Model: agentEnding, Plugins: []string{"ledger", "trail", "farewell", "guard"}},
 		},
 	}
+	parts.Catalog = sc.knownModels()
 	sc.w.config.impatient(parts.Specs)
 	sc.addPools(&parts)
 	for i := range parts.Specs {

@@ -41,6 +41,7 @@ type host struct {
 	sight    sight
 	calls    []*called           // the same
 	circuits map[string]*circuit // by the provider's name of the model
+	lessons  map[string]lesson   // the same
 	slow     time.Duration       // until when a claim of it may be on its way
 	onDeath  []func()
 	ctx      context.Context
@@ -61,7 +62,7 @@ const (
 
 // sandbox returns a process of the role, an idle one most of the time.
 func (w *World) sandbox(r role) *host {
-	if free := w.idle[r]; len(free) > 0 && w.random.chance(0.8) {
+	if free := w.idle[r]; len(free) > 0 && w.random.chance(w.scripted.reuses()) {
 		i := w.random.below(len(free))
 		h := free[i]
 		w.idle[r] = slices.Delete(free, i, i+1)
@@ -73,7 +74,7 @@ func (w *World) sandbox(r role) *host {
 }
 
 func (w *World) newHost(r role) *host {
-	h := &host{world: w, role: r, name: fmt.Sprintf("h%d", w.id()), schemas: w.program(r), owes: map[core.ThreadKey]uint64{}, circuits: map[string]*circuit{}}
+	h := &host{world: w, role: r, name: fmt.Sprintf("h%d", w.id()), schemas: w.program(r), owes: map[core.ThreadKey]uint64{}, circuits: map[string]*circuit{}, lessons: map[string]lesson{}}
 	if w.now < w.stop && w.config.Faults > 0 {
 		h.skew = w.random.between(-200*time.Millisecond, 200*time.Millisecond)
 	}

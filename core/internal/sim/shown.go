@@ -61,6 +61,7 @@ func (lo *logged) noteShown(e thread.Entry, seq uint64) {
 		}
 	}
 	lo.notePlace(e, seq)
+	lo.checkSchooled(&e, seq)
 	if e.Message != nil {
 		lo.visible = append(lo.visible, showing(seq, e.Message))
 	}
@@ -108,6 +109,9 @@ func (lo *logged) checkShown(h *host, messages []core.Message, s script) {
 		}
 	}
 	messages, visible = lo.behindSummary(messages, visible)
+	if lo.th.w.scripted.narrow() {
+		messages, visible = lo.tail(messages, visible, s)
+	}
 	for i, v := range visible {
 		if i >= len(messages) {
 			lo.th.fail("a model receives %d messages of run %s, the log has %d", len(messages), s.run, len(visible))

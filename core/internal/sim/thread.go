@@ -21,7 +21,10 @@ type threadState struct {
 	budget budget
 	asking map[modelStep]*inquiry // under the present claim
 	said   map[core.ID][]*said    // by models, by run
-	asks   asks
+
+	narrowed bool                // a model has refused a request as too long
+	schooled map[modelStep][]int // windows that the process may know before the calls of a step
+	asks     asks
 
 	returning   int // of the hints, those that an invocation did not acknowledge
 	handed      int // hints so far

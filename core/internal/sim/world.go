@@ -92,6 +92,7 @@ type Agents struct {
 	Compacts agent.Compaction // how they compact; "": not at all
 	Pooled   bool             // they have pools of models, some of which often refuse
 	Outage   time.Duration    // their provider is away for so long, and they wait for it
+	Refuses  refusing         // their models refuse long requests
 	Seats    bool             // some tools change what one call of a step can change: the others have an error
 }
 

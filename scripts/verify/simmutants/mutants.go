@@ -1,7 +1,7 @@
 package main
 
 // mutants are the errors that must be found, by what they leave undone.
-var mutants = concat(roundMutants, stepMutants, runtimeMutants, storeMutants, mailboxMutants, headMutants, toldMutants, unsaidMutants, demandMutants, lackingMutants, poolMutants, limitMutants, summaryMutants, dayMutants,
+var mutants = concat(roundMutants, stepMutants, runtimeMutants, storeMutants, mailboxMutants, headMutants, toldMutants, unsaidMutants, demandMutants, lackingMutants, poolMutants, limitMutants, summaryMutants, narrowMutants, dayMutants,
 	parallelMutants,
 	editedMutants,
 	lineMutants,
