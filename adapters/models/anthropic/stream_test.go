@@ -91,6 +91,9 @@ func TestStreams(t *testing.T) {
 		{"tokens that the cache keeps for an hour", []string{
 			`{"type":"message_start","message":{"usage":{"input_tokens":7,"cache_creation_input_tokens":100,"cache_creation":{"ephemeral_5m_input_tokens":40,"ephemeral_1h_input_tokens":60},"output_tokens":1}}}`, reason("end_turn"), stop,
 		}, []string{"usage {Input:107 Output:1 CacheRead:0 CacheWrite:100 Reasoning:0 CacheWriteHour:60 Long:{Input:0 Output:0 CacheRead:0 CacheWrite:0 CacheWriteHour:0}}", "stop end_turn"}},
+		{"more for an hour than all that the cache got", []string{
+			`{"type":"message_start","message":{"usage":{"input_tokens":7,"cache_creation_input_tokens":50,"cache_creation":{"ephemeral_1h_input_tokens":60},"output_tokens":1}}}`, reason("end_turn"), stop,
+		}, []string{"usage {Input:57 Output:1 CacheRead:0 CacheWrite:50 Reasoning:0 CacheWriteHour:50 Long:{Input:0 Output:0 CacheRead:0 CacheWrite:0 CacheWriteHour:0}}", "stop end_turn"}},
 		{"text and thinking that come with their blocks", []string{
 			`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"a","signature":"s"}}`,
 			`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"<b>"}}`,

@@ -18,7 +18,7 @@ func TestCitationsOfGroundedText(t *testing.T) {
 		`{"candidates":[{"content":{"parts":[{"text":"Spain won. "}]}}]}`,
 		`{"candidates":[{"content":{"parts":[{"text":"Twice."}]},"finishReason":"STOP","groundingMetadata":{"webSearchQueries":["q"],` +
 			`"groundingChunks":[{"web":{"uri":"https://a.example","title":"a"}},{"retrievedContext":{"uri":"gs://b","title":"b","text":"won"}},{"maps":{"uri":"https://maps.example","title":"m"}},{"image":{}}],` +
-			`"groundingSupports":[{"segment":{"endIndex":10,"text":"Spain won."},"groundingChunkIndices":[0,1,9]},{"segment":{"startIndex":11,"endIndex":17},"groundingChunkIndices":[0]}]},` +
+			`"groundingSupports":[{"segment":{"endIndex":10,"text":"Spain won."},"groundingChunkIndices":[0,-1,1,4,9]},{"segment":{"startIndex":11,"endIndex":17},"groundingChunkIndices":[0]}]},` +
 			`"citationMetadata":{"citationSources":[{"startIndex":1,"endIndex":5,"uri":"https://c.example","license":"x"},{"startIndex":1}],"citations":[{"startIndex":2,"endIndex":3,"title":"Book"}]}}]}`,
 		`{"candidates":[{"content":{"parts":[{"text":""}]},"groundingMetadata":["not an object"],"citationMetadata":{"citations":7}}]}`,
 	}

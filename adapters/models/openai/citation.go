@@ -61,9 +61,6 @@ func (t *turn) addSources(c *chunk) {
 	for _, r := range c.Results.Value {
 		t.addSource(core.Annotation{Type: core.AnnotationURL, URL: string(r.URL), Title: string(r.Title), Quote: string(r.Snippet)})
 	}
-	if len(c.Results.Value) > 0 { // which have the same addresses
-		return
-	}
 	for _, address := range c.Citations.Value {
 		t.addSource(core.Annotation{Type: core.AnnotationURL, URL: string(address)})
 	}

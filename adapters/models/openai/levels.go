@@ -36,7 +36,7 @@ var narrowXAI = []narrow{
 // of a version after it.
 func (n narrow) has(name string) bool {
 	return slices.ContainsFunc(n.names, func(known string) bool {
-		version, ok := strings.CutPrefix(base(name), known)
+		version, ok := strings.CutPrefix(name, known)
 		if !ok || version == "" {
 			return ok
 		}

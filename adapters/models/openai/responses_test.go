@@ -94,7 +94,7 @@ func TestResponsesBodies(t *testing.T) {
 			`{"type":"function_call_output","call_id":"c0_0","output":"{\"sum\":1}"},{"type":"function_call_output","call_id":"c0_1","output":"noon"}]` + end},
 		{"reasoning of another model, without an echo, and without what followed", Options{}, model.Request{Model: "gpt-5", Origin: own, Messages: []core.Message{
 			core.UserMessage("add").WithID("1"),
-			{Role: core.RoleAssistant, Content: []core.Block{thought(kept, "openai/gpt-4"), block(core.BlockReasoning, "hm")}, ToolCalls: []core.ToolCall{{ID: "call_x", Name: "add", Echo: json.RawMessage(`"other"`), Origin: "gemini/g"}}},
+			{Role: core.RoleAssistant, Content: []core.Block{thought(kept, "openai/gpt-4"), block(core.BlockReasoning, "hm")}, ToolCalls: []core.ToolCall{{ID: "call_x", Name: "add", Echo: json.RawMessage(keptToo), Origin: "openai/gpt-4"}}},
 			result,
 			{Role: core.RoleAssistant, Content: []core.Block{block(core.BlockText, "a"), thought(kept, own), block(core.BlockText, "")}},
 			core.UserMessage("go on").WithID("2"),

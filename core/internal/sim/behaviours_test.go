@@ -33,6 +33,9 @@ func TestEachBehaviourHappensInAShareOfTheWorlds(t *testing.T) {
 		// Threads that are made of others, and input that is taken back.
 		{Forked, 10}, {ForkedInRun, 4}, {ForkedAgain, 8}, {HiddenFork, 3}, {RetractedQueued, 6}, {RetractedSteered, 6},
 
+		// Models whose window is smaller than expected.
+		{RefusedLong, 6}, {KnownWindow, 3},
+
 		// Suspects.
 		{BesideProved, 3},
 		{BesidePatient, 3},

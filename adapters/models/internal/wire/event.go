@@ -33,9 +33,9 @@ type limited struct {
 	left int // bytes
 }
 
-// Read implements io.Reader. The byte over the limit is read, since the body may end there.
+// Read implements io.Reader.
 func (l *limited) Read(p []byte) (int, error) {
-	n, err := l.body.Read(p[:min(len(p), l.left+1)])
+	n, err := l.body.Read(p)
 	if n > l.left {
 		return l.left, ErrStreamTooLong
 	}

@@ -128,6 +128,15 @@ func TestLinesAndEventsAreBounded(t *testing.T) {
 	}
 }
 
+func TestWhatIsReadOfAStreamIsBounded(t *testing.T) {
+	for size, want := range map[int]error{256<<20 - 1: nil, 256 << 20: nil, 256<<20 + 1: ErrStreamTooLong} {
+		n, err := io.Copy(io.Discard, Limit(&repeated{text: strings.Repeat("x", 4096), left: size}))
+		if n != int64(min(size, 256<<20)) || err != want {
+			t.Errorf("%d of %d bytes are read, error %v, want %v", n, size, err, want)
+		}
+	}
+}
+
 func TestAStreamIsBounded(t *testing.T) {
 	const end = "data: .\n\n"
 	comment := ":" + strings.Repeat(" ", 4094) + "\n"

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 )
 
@@ -103,6 +104,20 @@ func TestHalvesAreJoined(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestACitationHasNoMarksAndLeavesTheText(t *testing.T) {
+	marked := func(text string) string { return string(MarkHalves([]byte(text))) }
+	cited := Cite(core.Annotation{URL: marked(`a\ud83d|`), Title: marked(`b\ude00`), Quote: marked(`c\ud83d`) + marked(`\ude00`), ID: marked(`\ud83d`), Start: 3})
+	var got []model.Delta
+	var j Joiner
+	for _, d := range append(append(pieces(`tx\ud83d`), cited), pieces(`t\ude00`)...) {
+		j.Join(d, func(d model.Delta) bool { got = append(got, d); return true })
+	}
+	want := append(append(pieces("tx"), Cite(core.Annotation{URL: "a\ufffd|", Title: "b\ufffd", Quote: "c😀", ID: "\ufffd", Start: 3})), pieces("t😀")...)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

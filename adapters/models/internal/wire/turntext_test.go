@@ -15,6 +15,8 @@ func TestCharactersArePlacesInBytes(t *testing.T) {
 	long.Add(strings.Repeat("é", 5000))
 	long.Characters(0, 1) // counts what there is
 	long.Add("x")
+	var stride TurnText
+	stride.Add(strings.Repeat("x", 4096))
 	tests := []struct {
 		name           string
 		text           *TurnText
@@ -35,6 +37,8 @@ func TestCharactersArePlacesInBytes(t *testing.T) {
 		{"after it", &long, 0, 2049, 4098},
 		{"from the end of a stride", &long, 4096, 2048, 8192},
 		{"over the end of two strides", &long, 4094, 2050, 8194},
+		{"the end of a text of one stride", &stride, 4096, 1, 4096},
+		{"the last of a text of one stride", &stride, 4094, 1, 4095},
 		{"the rest", &long, 8192, 904, 10000},
 		{"the end of a long text", &long, 0, 5001, 10001},
 		{"beyond the end of a long text", &long, 0, 5002, 10001},
