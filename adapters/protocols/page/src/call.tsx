@@ -172,7 +172,7 @@ function CallCard({ call, stored, times, scale, turn, ended }: CardProperties) {
           {call.activity !== undefined && running && <><p class="label">Activity</p><JSONView value={call.activity} label="activity" /></>}
           {child && <Child run={child} asked={oneLine(call.arguments)} over={ended || call.result !== undefined} />}
           {call.result !== undefined && <><p class="label">{call.status === 'set' ? 'Answer' : 'Result'}</p><JSONView value={call.result} label={`result of ${coded(call.name)}`} /></>}
-          {call.content?.map((b, i) => (b.type === 'file' ? <p key={i}><FileView block={b} /></p> : <p key={i} class="plain" dir="auto"><Shown text={b.text ?? ''} /></p>))}
+          {call.content?.map((b, i) => (b.type === 'file' ? <p key={i}><FileView block={b} saves /></p> : <p key={i} class="plain" dir="auto"><Shown text={b.text ?? ''} /></p>))}
           {call.message && <><p class="label">What the model reads</p><pre tabIndex={0} role="group" aria-label="message" dir="auto"><Shown text={call.message} /></pre></>}
         </div>
       )}

@@ -174,7 +174,7 @@ function Said({ message, conversation }: { message: Message; conversation: Conve
     <div class="row">
       <article class={`said${pending ? ' pending' : ''}`} aria-label="You">
         {text && <p dir="auto"><Shown text={text} prose /></p>}
-        {files.map((b, i) => <FileView key={i} block={b} />)}
+        {files.map((b, i) => <FileView key={i} block={b} saves />)}
       </article>
       <div class={`row-actions of-person${pending ? ' shown' : ''}`}>
         {pending && <Mark tone="queued" sign="clock" word={conversation.whenRead(message)} />}

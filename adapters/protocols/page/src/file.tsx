@@ -46,19 +46,19 @@ export const picture = (block: Block) =>
   block.data && /^image\/(png|jpeg|gif|webp)$/.test(block.media_type ?? '') ? `data:${block.media_type};base64,${block.data}` : undefined;
 
 // FileView shows a file: a picture that came with its bytes as itself, anything else by
-// its name, to be saved if its bytes are there. Nothing is fetched from an address, and no
+// its name, which saves it if its bytes are there. Nothing is fetched from an address, and no
 // file is opened in the page.
-export function FileView({ block }: { block: Block }) {
+export function FileView({ block, saves }: { block: Block; saves?: boolean }) {
   const name = block.filename || block.media_type || 'file';
   const source = picture(block);
   if (source) return <img class="file" src={source} alt={coded(name)} />;
   const shown = <><Icon name="clip" /> <bdi><Shown text={name} /></bdi></>;
-  if (block.data) return <a class="file" href={`data:application/octet-stream;base64,${block.data}`} download={savedAs(block)} aria-label={`Save ${coded(name)}`}>{shown}</a>;
+  if (saves && block.data) return <a class="file" href={`data:application/octet-stream;base64,${block.data}`} download={savedAs(block)} aria-label={`Save ${coded(name)}`}>{shown}</a>;
   return <span class="file">{shown}{block.url && <> at <Shown text={block.url} /></>}</span>;
 }
 
 // savedAs is the name under which a file is saved: its own, or one with the type's ending.
 function savedAs(block: Block): string {
-  const ending = /^[a-z]+\/(?:[a-z]+[.+-])*([a-z0-9]{2,5})(?:;|$)/.exec(block.media_type ?? '')?.[1];
+  const ending = /^[a-z]+\/(?:[a-z]+[.+-])*([a-z0-9]{2,4})(?:;|$)/.exec(block.media_type ?? '')?.[1];
   return block.filename?.replace(/[\\/\p{C}]/gu, '_') || (ending ? `file.${ending}` : 'file');
 }

@@ -92,7 +92,7 @@ function Blocks({ blocks, writing }: { blocks: Block[]; writing: boolean }) {
       {blocks.map((b, i) => {
         const open = writing && i === blocks.length - 1;
         if (b.type === 'text') return <Fragment key={i}><Markdown text={b.text ?? ''} open={open} /><Sources block={b} /></Fragment>;
-        if (b.type === 'file') return <FileView key={i} block={b} />;
+        if (b.type === 'file') return <FileView key={i} block={b} saves />;
         return (
           <details key={i} class="reasoning" open={open}>
             <summary>{open ? 'Thinking…' : 'Thought'}</summary>
