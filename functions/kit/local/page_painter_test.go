@@ -36,7 +36,9 @@ func withPainter(parts agent.Parts) agent.Parts {
 	)}
 	parts.Models["ledger"] = agent.ModelBinding{Model: ledgerModel{}}
 	parts.Tools = append(parts.Tools, tool.New(tool.Spec{Name: "draw", Description: "Draws."}, func(context.Context, tool.Call, struct{}) (tool.Result, error) {
-		return tool.NewResult("A dot.").WithFile("image/png", []byte(dot)).WithFile("application/pdf", []byte("%PDF-1.4")), nil
+		drawn := tool.NewResult("A dot.").WithFile("image/png", []byte(dot)).WithFile("application/pdf", []byte("%PDF-1.4")).WithFile("text/csv", []byte("x,y\n0,0\n"))
+		drawn.Content[2].Filename = "dots/of today.csv"
+		return drawn, nil
 	}))
 	parts.Specs = append(parts.Specs,
 		agent.Spec{ID: "painter", Model: "painter", Description: "Draws, and names its sources.", AllowedTools: []string{"draw"}},

@@ -40,11 +40,13 @@ export const cited = (on) => ({
       await image.waitFor();
       assert.deepEqual(await image.evaluate((e) => [e.alt, e.naturalWidth, e.src.slice(0, 22)]), ['image/png', 1, 'data:image/png;base64,'], when);
       await call.getByText('A dot.').last().waitFor();
-      const saved = page.waitForEvent('download');
-      await call.getByRole('link', { name: 'Save application/pdf' }).click();
-      const file = await saved;
-      assert.equal(file.suggestedFilename(), 'file.pdf', when);
-      assert.equal(readFileSync(await file.path(), 'utf8'), '%PDF-1.4', when);
+      for (const [name, as, text] of [['application/pdf', 'file.pdf', '%PDF-1.4'], ['dots/of today.csv', 'dots_of today.csv', 'x,y\n0,0\n']]) {
+        const saved = page.waitForEvent('download');
+        await call.getByRole('link', { name: `Save ${name}` }).click();
+        const file = await saved;
+        assert.equal(file.suggestedFilename(), as, when);
+        assert.equal(readFileSync(await file.path(), 'utf8'), text, when);
+      }
       assert.deepEqual((await audit(page)).filter((line) => /^violation|[.]file|[.]sources/.test(line)), [], when); // the lists beside may just be drawn
     });
   }),
