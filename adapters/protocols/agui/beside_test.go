@@ -43,6 +43,7 @@ func TestCitationsAndFilesStandBesideTheMessages(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
+	w.run(t, "/v1/ag-ui/run", said("t1", "r3", "m3", "echo: on"))
 	response, err := http.Get(w.URL + "/v1/ag-ui/threads/t1/messages")
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +60,7 @@ func TestCitationsAndFilesStandBesideTheMessages(t *testing.T) {
 	if err := json.NewDecoder(response.Body).Decode(&list); err != nil {
 		t.Fatal(err)
 	}
-	if len(list.Messages) != 6 || len(list.Citations) != 1 || len(list.Files) != 1 {
+	if len(list.Messages) != 10 || len(list.Citations) != 1 || len(list.Files) != 1 {
 		t.Fatalf("the list is %+v", list)
 	}
 	if c := list.Citations[0]; c.MessageID != list.Messages[5]["id"] || !strings.Contains(string(c.Annotations), `"url":"https://a.example"`) {
@@ -94,5 +95,14 @@ func TestAFrontendsResultHasNoFiles(t *testing.T) {
 	}
 	if _, text := types(gives(`[{"type":"text","text":"do"},{"type":"text","text":"ne"}]`)); text != "The result of navigate: done" {
 		t.Errorf("text in parts: %q", text)
+	}
+	const file = `[{"type":"image","source":{"type":"url","value":"https://a.example/b.png"}}]`
+	again := w.run(t, "/v1/ag-ui/run", `{`+modern+`"threadId":"t1","runId":"r3","messages":[{"id":"x","role":"assistant"},{"id":"y","role":"tool","toolCallId":"`+call+`","content":`+file+`},{"id":"m2","role":"user","content":"echo: on"}]}`)
+	if _, text := types(again); text != "Echo: on" {
+		t.Errorf("a file in the history: %v", again)
+	}
+	status, text := w.post(t, "/v1/ag-ui/run", `{`+modern+`"threadId":"t1","runId":"r4","messages":[`+asks+`,{"id":"x","role":"assistant"},{"id":"y","role":"tool","content":"done"}]}`)
+	if want := `"messages[2].toolCallId is required: the id of the call whose result the message is"`; status != 200 || !strings.Contains(text, want) {
+		t.Errorf("a result of no call: %d %s, want %s", status, text, want)
 	}
 }
