@@ -36,7 +36,8 @@
 // the run lasts. A name that the agent has is refused with 409, unless the agent's tool is
 // one that the client runs: then the agent's declaration counts. A call ends the response
 // with success and without a result, in pendingToolCallIds for clients that know it. Its
-// result is a tool message of the next input. A tool message with an error fails the call.
+// result is a tool message of the next input, whose content is text: one with files is
+// refused. A tool message with an error fails the call.
 //
 // # Interrupts
 //
