@@ -224,6 +224,19 @@ func TestFailuresAreClassed(t *testing.T) {
 	}
 }
 
+func TestARefusalTellsTheWindow(t *testing.T) {
+	for message, want := range map[string]int{"prompt is too long: 210000 tokens > 200000 maximum": 200_000, "Input is too long for requested model.": 0} {
+		m := fake(t, func(w http.ResponseWriter, _ *http.Request) {
+			bedrocktest.Refuse(w, 400, "ValidationException", message)
+		})
+		for _, err := range m.Stream(t.Context(), hello()) {
+			if e, ok := errors.AsType[*model.Error](err); !ok || e.Kind != model.KindOverflow || e.Limit != want {
+				t.Errorf("%s: %+v, want a limit of %d", message, err, want)
+			}
+		}
+	}
+}
+
 func TestExceptionsInsideAStream(t *testing.T) {
 	tests := []struct {
 		frame []byte

@@ -8,6 +8,15 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
+// Claude takes no level above high while it is kept from thinking.
+func TestTheLevelOfAModelThatIsKeptFromThinking(t *testing.T) {
+	for level, want := range map[string]string{"": "", "low": "low", "high": "high", "xhigh": "high", "max": "high"} {
+		if got := kinOf("anthropic.claude-opus-5").unthinking(thought{level: level}); got.level != want || got.fields == nil {
+			t.Errorf("%q becomes %q with the fields %s, want %q and fields", level, got.level, got.fields, want)
+		}
+	}
+}
+
 func TestEfforts(t *testing.T) {
 	const opus46, opus48, opus5, opus55, nova2, oss = "global.anthropic.claude-opus-4-6-v1", "anthropic.claude-opus-4-8", "anthropic.claude-opus-5", "anthropic.claude-opus-5-5", "us.amazon.nova-2-lite-v1:0", "openai.gpt-oss-120b-1:0"
 	tests := []struct {

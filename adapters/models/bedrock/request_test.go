@@ -3,6 +3,7 @@ package bedrock
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -394,6 +395,37 @@ func TestAnEventHasALimit(t *testing.T) {
 			t.Errorf("a length of %x: %v, want %v", length, err, want)
 		}
 	}
+}
+
+func TestAStreamHasALimit(t *testing.T) {
+	for more, want := range map[int64]error{0: io.EOF, 1: wire.ErrStreamTooLong} {
+		events := &sixteens{left: 256<<20 + more}
+		n, err := int64(0), error(nil)
+		for b, part := newBody(io.NopCloser(events)), make([]byte, 1<<20); err == nil; {
+			var read int
+			read, err = b.Read(part)
+			n += int64(read)
+		}
+		if n != 256<<20 || err != want {
+			t.Errorf("%d bytes more than 256 MB: %d are read, error %v, want %v", more, n, err, want)
+		}
+	}
+}
+
+// sixteens are events of 16 MB of zeros, each after its length.
+type sixteens struct{ at, left int64 }
+
+func (s *sixteens) Read(p []byte) (int, error) {
+	if s.left == 0 {
+		return 0, io.EOF
+	}
+	n := min(int64(len(p)), s.left, 16<<20-s.at)
+	clear(p[:n])
+	if s.at == 0 {
+		p[0] = 1
+	}
+	s.at, s.left = (s.at+n)%(16<<20), s.left-n
+	return int(n), nil
 }
 
 type closer struct{ *strings.Reader }

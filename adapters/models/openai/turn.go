@@ -22,6 +22,7 @@ type turn struct {
 	thinks  bool    // reasoning came whose echo did not
 	details details // what OpenRouter wants back
 	held    int     // bytes of calls that are not shown yet: their details may follow them
+	unnamed int     // bytes of arguments that came before the name of their call
 	said    wire.TurnText
 	sources map[string]bool // addresses that were cited for the whole message
 }
@@ -52,7 +53,7 @@ func (t *turn) Add(e wire.Event) (deltas []model.Delta, last bool, err error) {
 		return nil, false, f
 	}
 	deltas = t.add(&c)
-	if t.held+t.details.size > maxHeld {
+	if t.held+t.unnamed+t.details.size > maxHeld {
 		return nil, false, wire.Failure{Kind: model.KindProvider, Message: "the calls and the reasoning details of a turn are longer than 16 MB"}
 	}
 	return deltas, false, nil
@@ -168,6 +169,7 @@ func (t *turn) addCall(d *callDelta) {
 		}
 		c.name = d.Function.Name
 		c.started = c.name != ""
+		t.unnamed += len(d.Function.Arguments)
 	}
 	if t.echo == echoDetails && t.finish == "" {
 		t.held += len(d.ID) + len(d.Function.Name) + len(d.Function.Arguments)

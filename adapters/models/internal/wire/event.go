@@ -25,6 +25,12 @@ const MaxStream = 256 << 20
 // ErrStreamTooLong is the error of a stream over [MaxStream], which is permanent, too.
 var ErrStreamTooLong error = Failure{Kind: model.KindInvalid, Message: "the stream is longer than 256 MB, the limit"}
 
+// maxSilent is the size limit of the events of a stream that have no delta, in bytes: 64 MB.
+// An adapter collects parts of them, such as signatures, until a block is whole.
+const maxSilent = 64 << 20
+
+var errSilent error = Failure{Kind: model.KindInvalid, Message: "the events of the stream that say nothing are longer than 64 MB, the limit"}
+
 // Limit returns a reader of body that fails with [ErrStreamTooLong] after MaxStream bytes.
 func Limit(body io.Reader) io.Reader { return &limited{body, MaxStream} }
 

@@ -155,6 +155,34 @@ func TestAStreamIsBounded(t *testing.T) {
 	}
 }
 
+func TestEventsThatSayNothingAreBounded(t *testing.T) {
+	silent := `data: {"":"` + strings.Repeat("x", 1<<20-7) + "\"}\n\n" // 1 MB, ignored by the turn
+	for last, want := range map[string]string{
+		"data: {}\n\n":   "error the events of the stream that say nothing are longer than 64 MB, the limit",
+		"data: \"\"\n\n": "end_turn", // an event with a delta does not count
+	} {
+		body := io.MultiReader(&repeated{text: silent, left: 64 * len(silent)}, strings.NewReader(last+"data: \".\"\n\n"))
+		var got string
+		_, err := Read(body, &objects{}, func(d model.Delta) bool { got = string(d.Stop); return true })
+		if err != nil {
+			got = "error " + err.Error()
+		}
+		if got != want {
+			t.Errorf("64 MB and %q end with %s, want %s", last, got, want)
+		}
+	}
+}
+
+// objects is quotedWords that ignores objects.
+type objects struct{ quotedWords }
+
+func (o *objects) Add(e Event) ([]model.Delta, bool, error) {
+	if e.Data[0] == '{' {
+		return nil, false, nil
+	}
+	return o.quotedWords.Add(e)
+}
+
 // repeated is a text again and again.
 type repeated struct {
 	text     string

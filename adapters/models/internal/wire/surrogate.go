@@ -142,7 +142,7 @@ func JoinHalves(text string) string {
 		if !found {
 			return b.String()
 		}
-		first, second := half(mark+after), rune(0)
+		first, second := unit(after), rune(0)
 		if first == 0 { // the server's own noncharacter
 			b.WriteString(mark)
 			text = after
@@ -170,10 +170,18 @@ func endingHalf(text string) string {
 
 // half reads the mark that text begins with; 0: there is none.
 func half(text string) rune {
-	if len(text) < markSize || !strings.HasPrefix(text, mark) {
+	if after, found := strings.CutPrefix(text, mark); found {
+		return unit(after)
+	}
+	return 0
+}
+
+// unit reads the four digits after a mark; 0: they are none of a half.
+func unit(text string) rune {
+	if len(text) < 4 {
 		return 0
 	}
-	n, err := strconv.ParseUint(text[len(mark):markSize], 16, 16)
+	n, err := strconv.ParseUint(text[:4], 16, 16)
 	if err != nil || !utf16.IsSurrogate(rune(n)) {
 		return 0
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -118,6 +119,18 @@ func TestACitationHasNoMarksAndLeavesTheText(t *testing.T) {
 	want := append(append(pieces("tx"), Cite(core.Annotation{URL: "a\ufffd|", Title: "b\ufffd", Quote: "c😀", ID: "\ufffd", Start: 3})), pieces("t😀")...)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A text of halves alone takes no longer than another of its length.
+func TestManyHalvesTakeLittleTime(t *testing.T) {
+	marked := string(MarkHalves([]byte(strings.Repeat(`\ud83d`, 1<<20))))
+	began := time.Now()
+	if got := JoinHalves(marked); len(got) != 3<<20 || strings.Trim(got, "\ufffd") != "" {
+		t.Errorf("%d bytes, want %d", len(got), 3<<20)
+	}
+	if took := time.Since(began); took > 20*time.Second { // if each half copies the rest, it takes minutes
+		t.Errorf("it takes %v", took)
 	}
 }
 

@@ -31,6 +31,7 @@ type Turn interface {
 func Read(body io.Reader, turn Turn, yield func(model.Delta) bool) (complete bool, err error) {
 	events := newDecoder(body)
 	var halves Joiner
+	silent := 0 // bytes of events without a delta
 	for {
 		e, err := events.next()
 		if err != nil && !turn.Finished() {
@@ -48,6 +49,12 @@ func Read(body io.Reader, turn Turn, yield func(model.Delta) bool) (complete boo
 			}
 			if err != nil {
 				return false, err
+			}
+			if len(deltas) == 0 && !last {
+				silent += len(e.Data)
+			}
+			if silent > maxSilent {
+				return false, errSilent
 			}
 		}
 		if last {

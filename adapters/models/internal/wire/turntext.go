@@ -20,7 +20,7 @@ type TurnText struct {
 
 // stride is the number of bytes between two counts of characters: an event may have 100,000
 // citations of a text of megabytes.
-const stride = 4096
+const stride = 512
 
 // Add appends a piece of text, which may have marks of [MarkHalves].
 func (s *TurnText) Add(text string) {
