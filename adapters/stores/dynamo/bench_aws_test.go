@@ -115,7 +115,7 @@ func (b *bench) now() time.Time { return noon.Add(time.Duration(b.clock.Load()))
 
 // env is the system's, except for the clock, the deadlines of that clock, and sleeps. A test
 // may count sleeps. Otherwise long ones, before and between looks for a cancel, last until
-// somebody ends them, since the clock does not move.
+// the test ends them: its clock does not advance by itself.
 func (b *bench) env() *env.Env {
 	e := env.System()
 	e.Now = b.now

@@ -13,6 +13,9 @@
 // The built-in file, catalog.json, is generated from data that others ship. Its first line
 // names the day of the data and the versions; each row names its sources. Command
 // scripts/verify/modelcatalog has the rules, and a test compares the file with data of a third kind.
+//
+// Rows of newer models have no knowledge_cutoff: the sources do not have it. Nothing in the
+// runtime depends on it.
 package catalog
 
 //go:generate go run ../../../scripts/verify/modelcatalog -compare testdata

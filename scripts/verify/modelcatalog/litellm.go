@@ -153,7 +153,7 @@ func (m *litellmModel) row(seller, name string, entry json.RawMessage) (*row, er
 
 func claude(name string) bool { return strings.Contains(name, "claude") }
 
-// special is a price of the cache; zero stands for none.
+// special returns a price of the cache, nil if the source has none or 0.
 func special(each *float64) *dollars {
 	if each == nil || *each == 0 {
 		return nil
@@ -161,7 +161,7 @@ func special(each *float64) *dollars {
 	return new(perMillion(*each))
 }
 
-// reason sets how the model is told to reason.
+// reason sets how a request says how much the model may reason.
 func (m *litellmModel) reason(r *row) {
 	name := r.Names[0]
 	switch {

@@ -18,7 +18,7 @@ const MaxEvent = 16 << 20
 var ErrTooLong error = Failure{Kind: model.KindInvalid, Message: "an event of the stream is longer than 16 MB, the limit"}
 
 // MaxStream is the size limit of a stream, in bytes: 256 MB, several times the longest turn
-// of a model with all that an event has beside its text. It bounds what an adapter collects
+// of a model with the other members of its events. It bounds what an adapter collects
 // before it yields it.
 const MaxStream = 256 << 20
 

@@ -59,21 +59,23 @@ export interface Turn {
   usage?: Usage;
   model?: string;
   stop?: string;
-  voids: Void[]; // attempts that were begun again
-  retries: { at: number; failed: number; wait: number; reason: string; to?: string; limit?: number }[]; // to: the model that goes on
+  voids: Void[]; // earlier attempts at this turn, of which nothing counts
+  // Failed calls. at: when it failed. wait: the pause after it, in milliseconds. to: the model
+  // that is called next. limit: the window that a refusal named, in tokens.
+  retries: { at: number; failed: number; wait: number; reason: string; to?: string; limit?: number }[];
   failed?: string; // the model's failure, when there is no turn
 }
 
-// A step on its way: a turn with its times, unix milliseconds; 0: not known.
+// A step that is running or has ended: a turn with its times in Unix milliseconds. 0: unknown.
 export interface Step extends Turn {
   began: number;
-  first: number; // when the first piece came, if somebody listened
-  said: number; // when the turn was whole
-  took: number; // by the model
+  first: number; // when the first piece came; 0 if the page did not receive it live
+  said: number; // when the turn was complete
+  took: number; // the time of the model's calls, in milliseconds
   ended: number;
-  live: boolean; // pieces came as they were said
+  live: boolean; // the page received the pieces while the model generated them
   seen: number; // the time of the newest event
-  fence: string; // of the claim that says it
+  fence: string; // of the claim under which the turn is generated
 }
 
 // The state behind a revision.
