@@ -7,13 +7,14 @@ import (
 	"github.com/reveille-run/reveille/core/secret"
 	"iter"
 	"net/http"
+	"net/url"
 )
 
 // provider implements model.Model.
 type provider struct {
-	endpoint string
-	client   *wire.Client
-	options  Options
+	base    *url.URL
+	client  *wire.Client
+	options Options
 }
 
 // New checks the options and returns a model, safe for concurrent use, which also
@@ -35,9 +36,9 @@ func open(options Options) (*provider, error) {
 	}
 	options.APIKey, options.Key = "", nil // key has them
 	return &provider{
-		endpoint: base.JoinPath("v1", "messages").String(),
-		client:   client,
-		options:  options,
+		base:    base,
+		client:  client,
+		options: options,
 	}, nil
 }
 
@@ -48,15 +49,23 @@ const name = "anthropic"
 // is a *model.Error; when ctx ends, the error wraps ctx.Err() instead. Breaking
 // out of the loop closes the connection.
 func (m *provider) Stream(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
-	payload, err := encode(request)
+	payload, err := encode(request, m.options.Vertex)
 	if err != nil {
 		return wire.Failed(err)
 	}
 	post := wire.Post{
-		URL: m.endpoint, Body: payload.body, Idle: request.StreamIdleTimeout,
+		URL: m.endpoint(request.Model), Body: payload.body, Idle: request.StreamIdleTimeout,
 		Header: func(h http.Header, key secret.String) { m.options.header(h, key, payload.beta) },
 	}
 	return m.client.Stream(ctx, post, func() wire.Turn { return &turn{} })
+}
+
+// endpoint is the URL of requests to a model.
+func (m *provider) endpoint(name string) string {
+	if m.options.Vertex {
+		return m.base.JoinPath("models", url.PathEscape(name)+":streamRawPredict").String()
+	}
+	return m.base.JoinPath("v1", "messages").String()
 }
 
 // Check implements model.Checker.

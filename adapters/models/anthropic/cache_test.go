@@ -47,7 +47,7 @@ func TestEachStepReadsWhatTheLastOneWrote(t *testing.T) {
 		if step%2 == 0 { // volatile context comes and goes
 			now.Messages = append(request.Messages[:len(request.Messages):len(request.Messages)], said(core.RoleSystem, fmt.Sprint("It is step ", step)))
 		}
-		wire, err := encode(now)
+		wire, err := encode(now, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestWhereMarksStand(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			test.request.Model = "m"
-			wire, err := encode(test.request)
+			wire, err := encode(test.request, false)
 			if err != nil {
 				t.Fatal(err)
 			}

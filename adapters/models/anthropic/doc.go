@@ -11,6 +11,9 @@
 // the newest models, any other unknown model as one that thinks within a budget if the
 // request asks for it.
 //
+// With [Options].Vertex it makes Claude on Vertex AI: the path names the model, and keys are
+// access tokens of Google, which package adapters/models/gemini/vertex gets.
+//
 // # Requests
 //
 // The API requires a limit of the turn's tokens. The default is 32,000, or 64,000 with

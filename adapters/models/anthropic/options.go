@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/adapters/models/internal/wire"
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/secret"
 )
 
@@ -31,6 +32,10 @@ type Options struct {
 	// BaseURL is the http or https URL before /v1/messages; a trailing slash is allowed.
 	// Default: https://api.anthropic.com.
 	BaseURL string
+	// Vertex means that requests have the form of Vertex AI. BaseURL is then required: it is
+	// the URL before /models, which ends in publishers/anthropic. Keys are access tokens of
+	// Google, and Version is not sent.
+	Vertex bool
 	// Version is sent as anthropic-version. Default: 2023-06-01, the version that the
 	// requests are written for.
 	Version string
@@ -58,6 +63,9 @@ func (o Options) Format(f fmt.State, _ rune) {
 
 // base returns the URL before the route.
 func (o Options) base() (*url.URL, error) {
+	if o.Vertex && o.BaseURL == "" {
+		return nil, core.Errorf(core.CodeInvalid, "%s: base URL is missing, want the address of Vertex AI before /models", name)
+	}
 	return wire.BaseURL(name, cmp.Or(o.BaseURL, defaultBaseURL))
 }
 
@@ -80,10 +88,15 @@ func (o Options) check() (secret.Source, error) {
 
 // header sets the credentials, the version and the betas, beta among them.
 func (o Options) header(h http.Header, key secret.String, beta string) {
-	if !key.IsZero() {
+	switch {
+	case o.Vertex && !key.IsZero():
+		h.Set("Authorization", "Bearer "+key.Reveal())
+	case !o.Vertex && !key.IsZero():
 		h.Set("X-Api-Key", key.Reveal())
 	}
-	h.Set("Anthropic-Version", cmp.Or(o.Version, defaultVersion))
+	if !o.Vertex {
+		h.Set("Anthropic-Version", cmp.Or(o.Version, defaultVersion))
+	}
 	betas := o.Betas
 	if beta != "" && !slices.Contains(betas, beta) {
 		betas = append(slices.Clone(betas), beta)

@@ -11,7 +11,8 @@ import (
 // since the prompt cache compares everything before a mark.
 type (
 	messagesRequest struct {
-		Model         string        `json:"model"`
+		Model         string        `json:"model,omitempty"`             // empty on Vertex AI, where the path has it
+		Version       string        `json:"anthropic_version,omitempty"` // of Vertex AI, where it is no header
 		MaxTokens     int           `json:"max_tokens"`
 		Tools         []toolParam   `json:"tools,omitempty"`
 		System        []*block      `json:"system,omitempty"`
@@ -60,8 +61,11 @@ const (
 // reserved are the members of the request that are never the caller's: what the adapter
 // sets in some requests, and a mark for the cache beyond the four that there may be.
 var reserved = []string{
-	"tools", "system", "tool_choice", "thinking", "stop_sequences", "temperature", "top_p", "cache_control",
+	"tools", "system", "tool_choice", "thinking", "stop_sequences", "temperature", "top_p", "cache_control", "anthropic_version",
 }
+
+// vertexVersion is the version of the API as Vertex AI has it.
+const vertexVersion = "vertex-2023-10-16"
 
 // encoded is a request on the wire.
 type encoded struct {
@@ -71,7 +75,7 @@ type encoded struct {
 
 // encode returns the request on the wire. One that has no form in the API is a
 // *model.Error of KindInvalid.
-func encode(request model.Request) (encoded, error) {
+func encode(request model.Request, vertex bool) (encoded, error) {
 	if request.Model == "" {
 		return encoded{}, invalid("the request names no model")
 	}
@@ -88,6 +92,9 @@ func encode(request model.Request) (encoded, error) {
 	}
 	if !request.NoPromptCache {
 		payload.mark()
+	}
+	if vertex {
+		payload.Model, payload.Version = "", vertexVersion
 	}
 	var out encoded
 	if payload.Thinking != nil && payload.Thinking.Binding != nil {

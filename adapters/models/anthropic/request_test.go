@@ -201,7 +201,7 @@ var bodies = []struct {
 func TestRequestBody(t *testing.T) {
 	for _, test := range bodies {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := encode(test.request)
+			got, err := encode(test.request, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -272,7 +272,7 @@ func TestRequestsWithoutAWireForm(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := encode(test.request)
+			_, err := encode(test.request, false)
 			var e *model.Error
 			if !errors.As(err, &e) || e.Kind != model.KindInvalid || e.Message != "anthropic: "+test.want {
 				t.Errorf("error %v\nwant %s", err, test.want)

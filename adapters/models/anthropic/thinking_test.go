@@ -115,7 +115,7 @@ type wireRequest struct {
 
 func sent(t *testing.T, r model.Request) wireRequest {
 	t.Helper()
-	wire, err := encode(r)
+	wire, err := encode(r, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +288,7 @@ func TestOwnThinkingIsSentByteForByte(t *testing.T) {
 	const echo = `{"type":"thinking","thinking":"hm","signature":"<s>"}`
 	wire, err := encode(model.Request{
 		Model: "claude-opus-5", Origin: "o", Messages: append([]core.Message{said(core.RoleUser, "hi")}, thought("o", "claude-opus-5")...),
-	})
+	}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,28 +38,49 @@ func Adapter(p agent.ProviderSpec) (model.Model, error) {
 	if !p.APIKey.IsZero() || p.Key != nil {
 		return gemini.VertexAdapter(p)
 	}
+	base, token, err := Endpoint(p)
+	if err != nil {
+		return nil, err
+	}
+	return gemini.New(gemini.Options{Token: token, BaseURL: base})
+}
+
+// Endpoint returns the address of Gemini on Vertex AI before /models, and a source of the
+// tokens for it, of a provider without a key. Errors and options are those of [Adapter].
+// For models of other publishers, see [Publisher].
+func Endpoint(p agent.ProviderSpec) (base string, token secret.Source, err error) {
 	var own struct {
 		Project  string `json:"project"`
 		Location string `json:"location"`
 	}
 	if err := wire.DecodeOptions(p.Options, &own); err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	found, err := load()
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	base := p.BaseURL
+	base = p.BaseURL
 	if base == "" {
 		project := cmp.Or(own.Project, os.Getenv("GOOGLE_CLOUD_PROJECT"), found.project)
 		if project == "" {
-			return nil, core.Errorf(core.CodeInvalid, "gemini: the credentials name no project: set GOOGLE_CLOUD_PROJECT, or options.project of the provider")
+			return "", nil, core.Errorf(core.CodeInvalid, "gemini: the credentials name no project: set GOOGLE_CLOUD_PROJECT, or options.project of the provider")
 		}
 		if base, err = gemini.VertexURL(project, cmp.Or(own.Location, os.Getenv("GOOGLE_CLOUD_LOCATION"))); err != nil {
-			return nil, err
+			return "", nil, err
 		}
 	}
-	return gemini.New(gemini.Options{Token: found.token, BaseURL: base})
+	return base, found.token, nil
+}
+
+// Publisher returns the address of another publisher's models, such as anthropic, of an
+// address that [Endpoint] returned. Your own address stays the same if it does not end in
+// publishers/google.
+func Publisher(base, publisher string) string {
+	if before, ok := strings.CutSuffix(strings.TrimSuffix(base, "/"), "/publishers/google"); ok {
+		return before + "/publishers/" + publisher
+	}
+	return base
 }
 
 // credentials are application default credentials.

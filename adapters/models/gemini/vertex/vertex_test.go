@@ -192,3 +192,15 @@ func TestTheLoginOfAPersonIsFound(t *testing.T) {
 		t.Errorf("model %v, error %v", m, err)
 	}
 }
+
+func TestTheAddressOfAnotherPublisher(t *testing.T) {
+	for base, want := range map[string]string{
+		"https://h/v1/projects/p/locations/global/publishers/google":  "https://h/v1/projects/p/locations/global/publishers/anthropic",
+		"https://h/v1/projects/p/locations/global/publishers/google/": "https://h/v1/projects/p/locations/global/publishers/anthropic",
+		"https://gateway.example/vertex":                              "https://gateway.example/vertex",
+	} {
+		if got := Publisher(base, "anthropic"); got != want {
+			t.Errorf("%s: %s, want %s", base, got, want)
+		}
+	}
+}
