@@ -182,7 +182,10 @@ func (ru *runs) checkNarrow(record *core.Run) {
 
 // tail returns the part of the visible log that a cut request shows, and the request's
 // messages from there on. The run's first message may precede it.
-func (lo *logged) tail(messages []core.Message, visible []shown, s script) ([]core.Message, []shown) {
+func (lo *logged) tail(h *host, messages []core.Message, visible []shown, s script) ([]core.Message, []shown) {
+	if in := lo.th.inputs.byText[s.name]; in != nil && slices.Max(h.knows(in.agent)) > 0 {
+		lo.th.narrowed = true // by a process that was told the window in another thread
+	}
 	if !lo.th.narrowed && lo.th.fork == nil {
 		return messages, visible // nothing was refused: all is shown
 	}

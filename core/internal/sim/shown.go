@@ -110,7 +110,7 @@ func (lo *logged) checkShown(h *host, messages []core.Message, s script) {
 	}
 	messages, visible = lo.behindSummary(messages, visible)
 	if lo.th.w.scripted.narrow() {
-		messages, visible = lo.tail(messages, visible, s)
+		messages, visible = lo.tail(h, messages, visible, s)
 	}
 	for i, v := range visible {
 		if i >= len(messages) {

@@ -22,7 +22,7 @@ type threadState struct {
 	asking map[modelStep]*inquiry // under the present claim
 	said   map[core.ID][]*said    // by models, by run
 
-	narrowed bool                // a model has refused a request as too long
+	narrowed bool                // a request was refused as too long, or made by a process that knew the window
 	schooled map[modelStep][]int // windows that the process may know before the calls of a step
 	asks     asks
 
