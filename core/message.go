@@ -62,7 +62,8 @@ type ToolCall struct {
 	Origin string          `json:"origin,omitempty"`
 }
 
-// Usage counts tokens as the provider reports them; zero means not reported.
+// Usage counts tokens as the provider reports them; zero means not reported. Usages are
+// compared with [Usage.Equal].
 type Usage struct {
 	Input      int `json:"input,omitempty"`
 	Output     int `json:"output,omitempty"`
@@ -72,8 +73,8 @@ type Usage struct {
 	// CacheWriteHour is the part of CacheWrite that the provider keeps for an hour.
 	CacheWriteHour int `json:"cache_write_hour,omitempty"`
 	// Long is the part of calls whose input was longer than the length from which on their
-	// model costs more.
-	Long LongUsage `json:"long,omitzero"`
+	// model costs more; nil: none. Copies of a Usage share it: it is never changed.
+	Long *LongUsage `json:"long,omitempty"`
 }
 
 // LongUsage counts tokens of calls with a long input: see [Usage].
@@ -87,26 +88,55 @@ type LongUsage struct {
 
 // Add returns the sum of two counts.
 func (u Usage) Add(v Usage) Usage {
-	a, b := u.Long, v.Long
 	return Usage{
 		u.Input + v.Input, u.Output + v.Output, u.CacheRead + v.CacheRead, u.CacheWrite + v.CacheWrite, u.Reasoning + v.Reasoning, u.CacheWriteHour + v.CacheWriteHour,
-		LongUsage{a.Input + b.Input, a.Output + b.Output, a.CacheRead + b.CacheRead, a.CacheWrite + b.CacheWrite, a.CacheWriteHour + b.CacheWriteHour},
+		u.Long.add(v.Long),
 	}
+}
+
+// add returns the sum, which is nil if nothing is left.
+func (l *LongUsage) add(m *LongUsage) *LongUsage {
+	switch {
+	case m == nil:
+		return l
+	case l == nil:
+		return m
+	}
+	sum := LongUsage{l.Input + m.Input, l.Output + m.Output, l.CacheRead + m.CacheRead, l.CacheWrite + m.CacheWrite, l.CacheWriteHour + m.CacheWriteHour}
+	if sum == (LongUsage{}) {
+		return nil
+	}
+	return &sum
+}
+
+// Equal reports whether two usages count the same.
+func (u Usage) Equal(v Usage) bool {
+	var a, b LongUsage
+	if u.Long != nil {
+		a = *u.Long
+	}
+	if v.Long != nil {
+		b = *v.Long
+	}
+	u.Long, v.Long = nil, nil
+	return u == v && a == b
 }
 
 // Minus returns the counts without those of v, which may have fewer of each.
 func (u Usage) Minus(v Usage) Usage {
-	l := v.Long
-	return u.Add(Usage{-v.Input, -v.Output, -v.CacheRead, -v.CacheWrite, -v.Reasoning, -v.CacheWriteHour,
-		LongUsage{-l.Input, -l.Output, -l.CacheRead, -l.CacheWrite, -l.CacheWriteHour}})
+	var less *LongUsage
+	if l := v.Long; l != nil {
+		less = &LongUsage{-l.Input, -l.Output, -l.CacheRead, -l.CacheWrite, -l.CacheWriteHour}
+	}
+	return u.Add(Usage{-v.Input, -v.Output, -v.CacheRead, -v.CacheWrite, -v.Reasoning, -v.CacheWriteHour, less})
 }
 
 // Above returns the counts of one call. All of them are Long if its input has more than so
 // many tokens; 0: no input is long.
 func (u Usage) Above(tokens int) Usage {
-	u.Long = LongUsage{}
+	u.Long = nil
 	if tokens > 0 && u.Input > tokens {
-		u.Long = LongUsage{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.CacheWriteHour}
+		u.Long = &LongUsage{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.CacheWriteHour}
 	}
 	return u
 }
@@ -178,11 +208,9 @@ type Window struct {
 
 	Estimate int `json:"estimate,omitempty"` // of the request, in tokens, as it is reckoned from its bytes
 	Tokens   int `json:"tokens,omitempty"`   // of the request, as the provider counts them; 0: it did not say
-	// Refused reports that the provider had refused a longer request before. Limit is the
-	// largest request that its refusal names, in tokens, or that the runtime then assumed; 0:
-	// neither.
-	Refused bool `json:"refused,omitempty"`
-	Limit   int  `json:"limit,omitempty"`
+	// Limit is the largest request, in tokens, that a refusal of the provider names, or that
+	// the runtime then assumed; 0: neither.
+	Limit int `json:"limit,omitempty"`
 	// Known is what the process had learnt of the model's window from earlier refusals, in
 	// tokens; 0: nothing that is smaller than the window of the agent.
 	Known int `json:"known,omitempty"`
@@ -191,6 +219,8 @@ type Window struct {
 	// tools, the system prompt with the additions of plugins, and the context messages
 	// before the conversation.
 	Prefix [3]uint32 `json:"prefix,omitzero"`
+	// Refused reports that the provider had refused a longer request before.
+	Refused bool `json:"refused,omitempty"`
 }
 
 // UserMessage returns a user's message of one text block, without an id: a submission

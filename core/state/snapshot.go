@@ -22,9 +22,9 @@ type Snapshot struct {
 	revision  uint64
 	values    map[KeyPath]*value // shared by copies, never written
 	transient map[KeyPath]*value // of transient keys; likewise
-	bound     bool
-	call      int // when bound
 	registry  *Registry
+	bound     bool
+	call      int32 // when bound
 }
 
 // With returns a snapshot with the given stored values at a revision, and with the
@@ -49,7 +49,7 @@ func (s Snapshot) Revision() uint64 { return s.revision }
 // ForCall returns the snapshot bound to a tool call, named by its index in the
 // turn, from 0.
 func (s Snapshot) ForCall(index int) Snapshot {
-	s.bound, s.call = true, index
+	s.bound, s.call = true, int32(index)
 	return s
 }
 
@@ -134,7 +134,7 @@ func (s Snapshot) path(name string, scope Scope) (KeyPath, error) {
 		if !s.bound {
 			return KeyPath{}, fmt.Errorf("state key %q belongs to one tool call: %w", name, errNoCall)
 		}
-		path.Call = s.call
+		path.Call = int(s.call)
 	}
 	return path, nil
 }

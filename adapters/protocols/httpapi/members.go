@@ -66,7 +66,7 @@ func (m *members) usage(name string, u *core.Usage) {
 	m.int("cache_write", int64(u.CacheWrite))
 	m.int("reasoning", int64(u.Reasoning))
 	m.int("cache_write_hour", int64(u.CacheWriteHour))
-	if l := &u.Long; *l != (core.LongUsage{}) {
+	if l := u.Long; l != nil {
 		m.name("long")
 		long := len(m.text)
 		m.int("input", int64(l.Input))

@@ -46,7 +46,7 @@ func (m *machine) checkAnswer(turn *core.Message) answer {
 	if accept := m.holder.s.accept; err == nil && accept != nil {
 		err = env.Protect(func() error { return accept(m.holder.id, turn.Step, finalanswer.DropNulls(form, text)) })
 	}
-	return answer{wrong: err, mends: err != nil && m.draft.totals.Repairs < m.base.agent.Spec.Repairs()}
+	return answer{wrong: err, mends: err != nil && int(m.draft.totals.Repairs) < m.base.agent.Spec.Repairs()}
 }
 
 // complaint is the text about an answer that cannot be used, for the model and the

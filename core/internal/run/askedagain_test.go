@@ -196,7 +196,7 @@ func TestAResultThatIsTooLargeAndItsHooks(t *testing.T) {
 				if n := strings.Count(log.String(), "result cannot be stored"); n != tt.warns {
 					t.Errorf("%d complaints, want %d:\n%s", n, tt.warns, &log)
 				}
-				if e := w.entry(t, 3); e.Place != tt.place || e.Duration != 3000 || e.Decision != "about-ask" {
+				if e := w.entry(t, 3); int(e.Place) != tt.place || e.Duration != 3000 || e.Decision != "about-ask" {
 					t.Errorf("the result stands at %d, took %d ms, and follows %q", e.Place, e.Duration, e.Decision)
 				}
 			})

@@ -97,7 +97,7 @@ func (all calls) inLine() []int {
 	}
 	place := func(i int) int {
 		if e := all[i].result.entry; e != nil {
-			return e.Place
+			return int(e.Place)
 		}
 		return 0
 	}

@@ -159,7 +159,7 @@ func (h *holder) awaitLate(ctx context.Context, a *attempt) (returned bool) {
 // noteDropped logs that reports of a tool dropped.
 func (h *holder) noteDropped(ctx context.Context, kept *parts) {
 	if reports, first := kept.show.out.Dropped(); reports > 0 {
-		h.warn(ctx, "reports of a tool dropped", "call", kept.show.id, "tool", kept.show.name, "reports", reports, "error", first)
+		h.warn(ctx, "reports of a tool dropped", "call", kept.attempt.call.ID, "tool", kept.attempt.call.Name, "reports", reports, "error", first)
 	}
 }
 

@@ -62,7 +62,7 @@ func TestHowARoundRunsOnBehindAWait(t *testing.T) {
 					t.Errorf("the step took %s, want %s", took, tt.took)
 				}
 				for i, place := range tt.places {
-					if slices.Contains(tt.decided, i) && w.entry(t, base+uint64(i)).Place != place {
+					if slices.Contains(tt.decided, i) && int(w.entry(t, base+uint64(i)).Place) != place {
 						t.Errorf("result %d stands at %d, want %d", i, w.entry(t, base+uint64(i)).Place, place)
 					}
 				}

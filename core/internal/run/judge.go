@@ -31,7 +31,7 @@ import (
 // run with an error.
 func (m *machine) judge(turn core.Message, failed *thread.Failure, before []core.Message, a answer) (*core.Termination, error) {
 	at, started := turn.CreatedAt, m.base.record.StartedAt
-	view := agent.StopView{Step: m.draft.step, Turn: turn, Usage: m.draft.totals.Usage, ErrorSteps: m.draft.totals.ErrorSteps, Mends: a.mends}
+	view := agent.StopView{Step: m.draft.step, Turn: turn, Usage: m.draft.totals.Usage, ErrorSteps: int(m.draft.totals.ErrorSteps), Mends: a.mends}
 	if failed != nil {
 		view.Failed, at = failed.Kind, failed.At
 	}

@@ -38,7 +38,7 @@ func (p *placed) leave(t *testing.T, results ...left) {
 	for _, l := range results {
 		(&siblings{world: p.world}).putResult(t, l.call, like, func(e *thread.Entry) {
 			command := appended.Update(l.adds)
-			e.Place, e.Attempt, e.Intents, e.Decision = l.place, head.Fence-uint64(l.before), &command, fmt.Sprint("d", l.call)
+			e.Place, e.Attempt, e.Intents, e.Decision = uint16(l.place), head.Fence-uint64(l.before), &command, fmt.Sprint("d", l.call)
 			e.At, e.Duration, e.Message.CreatedAt = int64(1000+l.call), int64(10+l.call), int64(2000+l.call)
 		})
 		if l.done {

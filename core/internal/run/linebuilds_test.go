@@ -50,12 +50,12 @@ func TestTwoBuildsShareALine(t *testing.T) {
 		older   []int // calls whose results are the older program's
 		results []string
 		list    []string
-		places  []int
+		places  []uint16
 	}{
-		{"behind the newer one's", setsList, []int{0}, []string{applies, applies}, []string{"tool0"}, []int{2, 1}},
-		{"behind the newer one's, and does not apply", takes, []int{0}, []string{refused, applies}, nil, []int{0, 1}},
-		{"both are the older one's", setsList, []int{0, 1}, []string{applies, applies}, []string{"tool1"}, []int{1, 2}},
-		{"both are the older one's, and one does not apply", takes, []int{0, 1}, []string{applies, refused}, nil, []int{1, 0}},
+		{"behind the newer one's", setsList, []int{0}, []string{applies, applies}, []string{"tool0"}, []uint16{2, 1}},
+		{"behind the newer one's, and does not apply", takes, []int{0}, []string{refused, applies}, nil, []uint16{0, 1}},
+		{"both are the older one's", setsList, []int{0, 1}, []string{applies, applies}, []string{"tool1"}, []uint16{1, 2}},
+		{"both are the older one's, and one does not apply", takes, []int{0, 1}, []string{applies, refused}, nil, []uint16{1, 0}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestTwoBuildsShareALine(t *testing.T) {
 				if diff := cmp.Diff(tt.list, s.last); diff != "" {
 					t.Errorf("the list (-want +got):\n%s", diff)
 				}
-				if diff := cmp.Diff(tt.places, []int{s.entry(t, head.Run.Base).Place, s.entry(t, head.Run.Base+1).Place}); diff != "" {
+				if diff := cmp.Diff(tt.places, []uint16{s.entry(t, head.Run.Base).Place, s.entry(t, head.Run.Base+1).Place}); diff != "" {
 					t.Errorf("places (-want +got):\n%s", diff)
 				}
 				if s.ran != [2]int{1, 1} {

@@ -26,7 +26,7 @@ func (l *line) lineUp(ctx context.Context, ask bool) error {
 	now, last := l.now(), 0
 	for i := range r.calls {
 		if c := &r.calls[i]; c.merged() && c.stage == concluded {
-			last = max(last, c.result.entry.Place)
+			last = max(last, int(c.result.entry.Place))
 		}
 	}
 	var late []int
@@ -47,7 +47,7 @@ func (l *line) lineUp(ctx context.Context, ask bool) error {
 		// overtaken, it came late from a lost claim, and was tried on another
 		// state.
 		_, fixed := l.fixedPlace(i)
-		if !isDone && (entry.Place == 0 || !fixed && (entry.Place != last+1 || l.overtaken(entry))) {
+		if !isDone && (entry.Place == 0 || !fixed && (int(entry.Place) != last+1 || l.overtaken(entry))) {
 			late = append(late, i)
 			continue
 		}
@@ -65,7 +65,7 @@ func (l *line) lineUp(ctx context.Context, ask bool) error {
 			late = append(late, i)
 			continue
 		}
-		last = max(last, entry.Place)
+		last = max(last, int(entry.Place))
 	}
 	now.places = last
 	l.tail = &now

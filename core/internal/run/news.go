@@ -137,16 +137,14 @@ func (n *news) newest() *thread.Head {
 // return or its abandonment. It costs nothing that the call's parts do not cost
 // anyway, and without readers it is not set up.
 type showing struct {
-	out      show.Live
-	on       bool   // there are readers
-	id, name string // of the call
-	index    uint8
-	alone    bool // of a sequential round: the step's goroutine waits for this tool alone
-	over     bool // guarded by news.mu: nothing is taken any more
+	out   show.Live
+	on    bool // there are readers
+	alone bool // of a sequential round: the step's goroutine waits for this tool alone
+	over  bool // guarded by news.mu: nothing is taken any more
 }
 
 // shown is a report on its way to the readers.
 type shown struct {
-	from   *showing
+	from   *parts
 	report show.Report
 }

@@ -69,14 +69,16 @@ func (r *round) resultEntry(i int, end conclusion) thread.Entry {
 		ID: history.ResultID(r.holder.id, r.holder.events.Step(), i), Role: core.RoleTool, ToolResult: &result,
 		RunID: r.holder.id, Step: r.holder.events.Step(), CreatedAt: ended,
 	}}
-	if entry.Place = end.place; end.place > 0 {
+	if entry.Place = uint16(end.place); end.place > 0 {
 		entry.Attempt = r.holder.fence()
 	}
 	if !end.hooks.IsZero() {
-		entry.Hooks = &end.hooks
+		hooks := end.hooks
+		entry.Hooks = &hooks
 	}
 	if !end.result.Command.IsZero() {
-		entry.Intents = &end.result.Command
+		intents := end.result.Command
+		entry.Intents = &intents
 	}
 	return entry
 }

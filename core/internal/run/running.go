@@ -40,7 +40,7 @@ func (s *scheduler) attempt(t *task) *attempt {
 	kept := &parts{step: s.round.holder, turn: s.round.first - 1, call: uint8(t.index)}
 	kept.attempt.parts, kept.attempt.tool, kept.attempt.call = kept, t.tool, s.gates.toolCall(t)
 	if s.round.holder.events.Listened() {
-		kept.listen(t.call.ID, t.call.Name, s.group == nil)
+		kept.listen(s.group == nil)
 	}
 	return &kept.attempt
 }

@@ -54,7 +54,7 @@ func (lo *logged) countFailures(a thread.Head, e thread.Entry) {
 			s.errors = 0
 		}
 	}
-	if e.Totals != nil && e.Totals.ErrorSteps != s.errors {
+	if e.Totals != nil && int(e.Totals.ErrorSteps) != s.errors {
 		lo.th.fail("a record of step %d of run %s counts %d failed steps in a row, the log has %d", e.Step, e.Run, e.Totals.ErrorSteps, s.errors)
 	}
 }

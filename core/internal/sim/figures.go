@@ -45,7 +45,7 @@ func (ru *runs) checkFigures(record *thread.RunRecord) {
 			ru.th.fail("run %s has %d steps and was cut short in step %d", record.ID, steps, u.Step)
 		}
 	}
-	if record.Steps != steps || record.Calls != calls || record.Usage != used {
+	if record.Steps != steps || record.Calls != calls || !record.Usage.Equal(used) {
 		ru.th.fail("run %s has %d steps with %d calls and used %+v, its log %d with %d and %+v", record.ID, record.Steps, record.Calls, record.Usage, steps, calls, used)
 	}
 	if record.WaitedMS < 0 || record.Takeovers < len(record.Losses) {

@@ -14,7 +14,7 @@ import (
 func TestResultsOfDecidedCalls(t *testing.T) {
 	result := func(decision string, times, place int) thread.Entry {
 		return thread.Entry{
-			At: int64(times), Duration: int64(10 * times), Decision: decision, Place: place, Message: &core.Message{
+			At: int64(times), Duration: int64(10 * times), Decision: decision, Place: uint16(place), Message: &core.Message{
 				ID: "m", Role: core.RoleTool, CreatedAt: int64(100 * times),
 				ToolResult: &core.ToolResult{CallID: "c", Name: "echo", Status: core.ResultOK, Data: []byte(`"said"`)},
 			},

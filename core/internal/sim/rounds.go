@@ -72,7 +72,7 @@ func (lo *logged) checkOrderOf(trail []string) {
 	for i := range calls {
 		want = append(want, i)
 	}
-	place := func(i int) int { return lo.entries[lo.turnSeq+uint64(i)].Place }
+	place := func(i int) int { return int(lo.entries[lo.turnSeq+uint64(i)].Place) }
 	slices.SortStableFunc(want, func(a, b int) int { return cmp.Compare(place(a), place(b)) })
 	lo.checkLine(place)
 	want = slices.DeleteFunc(want, func(i int) bool { return !slices.Contains(got, i) })

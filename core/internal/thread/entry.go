@@ -42,7 +42,6 @@ type Entry struct {
 	Totals   *Totals      `json:"totals,omitempty"`   // of turn and step records: the run's so far
 	Round    uint64       `json:"round,omitempty"`    // of the step record that closes a round which waited: version of the [RoundRecord] that it continued from
 	Attempt  uint64       `json:"attempt,omitempty"`  // of a turn or a failed inference: the fence of its events; of a result with a place: that of the claim that gave it
-	Place    int          `json:"place,omitempty"`    // of a result of a parallel round that changes state: its place in the order in which they are merged, from 1; 0 of any other, and of one that was not tried on the changes of siblings
 	Window   *core.Window `json:"window,omitempty"`   // of a turn: its model's view of the thread; nil: of one without a model call; of a failed inference: its step's decision about summaries, nil: nothing
 	Toolless []int        `json:"toolless,omitempty"` // of a turn: indexes of the calls that name no tool which the agent had in the build that called its model
 	Member   *Member      `json:"member,omitempty"`   // of a turn, a failed inference or last words, of an agent whose model is a pool
@@ -53,6 +52,7 @@ type Entry struct {
 	Prompt   string       `json:"prompt,omitempty"`   // of a turn: hash of the [PromptRecord] that its model received; empty: none was stored, as by older programs
 	Sent     *Sent        `json:"sent,omitempty"`     // of a turn that names a Prompt: the rest of its request; nil: the conversation, as Window says
 	Sum      uint32       `json:"sum,omitempty"`      // of a turn: checksum of the records since the turn before, that one included, as in [NextSum]; 0: none is known
+	Place    uint16       `json:"place,omitempty"`    // of a result of a parallel round that changes state: its place in the order in which they are merged, from 1; 0 of any other, and of one that was not tried on the changes of siblings
 	Retried  uint8        `json:"retried,omitempty"`  // of a turn: calls of the model that failed before it was whole, as far as they are known
 	Closing  bool         `json:"closing,omitempty"`  // of a step record: it is of the run's end, after the last step's
 

@@ -58,11 +58,11 @@ func (f *filler) fill(v reflect.Value) {
 		v.SetBool(true)
 	case reflect.Float64:
 		v.SetFloat(float64(f.n) / 4)
-	case reflect.Int, reflect.Int64:
+	case reflect.Int, reflect.Int32, reflect.Int64:
 		v.SetInt(int64(f.n))
 	case reflect.Uint8:
 		v.SetUint(uint64(f.n%255 + 1))
-	case reflect.Uint32, reflect.Uint64:
+	case reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		v.SetUint(uint64(f.n))
 	default:
 		panic(v.Type().String())

@@ -166,7 +166,7 @@ func decodeRare(f *fieldReader, e *Entry) {
 	case entryRound:
 		e.Round = f.uint()
 	case entryPlace:
-		e.Place = f.int()
+		e.Place = uint16(f.int())
 	case entryRetried:
 		v := f.uint()
 		if v > math.MaxUint8 {
@@ -341,7 +341,9 @@ func decodeUsage(f fieldReader) (u core.Usage) {
 		case 6:
 			u.CacheWriteHour = f.int()
 		case 7:
-			u.Long = decodeLong(f.inside(&levelLong))
+			if l := decodeLong(f.inside(&levelLong)); l != (core.LongUsage{}) {
+				u.Long = &l
+			}
 		}
 	}
 	return u
@@ -377,11 +379,11 @@ func decodeTotals(f fieldReader, t *Totals) {
 		case 4:
 			t.Called = f.int()
 		case 5:
-			t.Failures = f.int()
+			t.Failures = int32(f.int())
 		case 6:
-			t.ErrorSteps = f.int()
+			t.ErrorSteps = int32(f.int())
 		case 7:
-			t.Repairs = f.int()
+			t.Repairs = int32(f.int())
 		case 8:
 			t.Calls = f.copied()
 		case 9:

@@ -70,7 +70,7 @@ func (w *fieldWriter) entry(e *Entry) {
 	w.fixed(entrySum, e.Sum)
 	w.int64(entryQueued, e.Queued)
 	w.number(entryRound, e.Round)
-	w.int(entryPlace, e.Place)
+	w.int(entryPlace, int(e.Place))
 	w.number(entryRetried, uint64(e.Retried))
 	w.varints(entryToolless, e.Toolless)
 	if e.Superseded != nil {
@@ -215,7 +215,7 @@ func (w *fieldWriter) usage(number int, u *core.Usage) {
 	w.int(4, u.CacheWrite)
 	w.int(5, u.Reasoning)
 	w.int(6, u.CacheWriteHour)
-	if l := &u.Long; *l != (core.LongUsage{}) {
+	if l := u.Long; l != nil {
 		long := w.open(7)
 		w.int(1, l.Input)
 		w.int(2, l.Output)
@@ -234,9 +234,9 @@ func (w *fieldWriter) totals(t *Totals) {
 	w.int64(2, int64(t.Spend))
 	w.int(3, t.Steps)
 	w.int(4, t.Called)
-	w.int(5, t.Failures)
-	w.int(6, t.ErrorSteps)
-	w.int(7, t.Repairs)
+	w.int(5, int(t.Failures))
+	w.int(6, int(t.ErrorSteps))
+	w.int(7, int(t.Repairs))
 	w.bytes(8, t.Calls)
 	w.bytes(9, t.Turns)
 	if t.Metered != nil {

@@ -88,7 +88,7 @@ func (r *RunRecord) SetModels(used *Metered) {
 	for i, m := range used.Models {
 		r.Models[i] = core.ModelUse{Provider: m.Provider, Model: m.Model, Usage: m.Usage}
 	}
-	if len(r.Models) == 1 && r.Models[0].Usage == r.Usage {
+	if len(r.Models) == 1 && r.Models[0].Usage.Equal(r.Usage) {
 		r.Models[0].Usage = core.Usage{}
 	}
 }

@@ -101,9 +101,13 @@ type RunRecord struct {
 	Parent *Parent `json:"parent,omitempty"`
 	// Spend is what the run's tokens have cost, of a tenant whose money is limited; see
 	// [Totals.Spend].
-	Spend   core.USD `json:"spend_usd,omitempty"`
-	Skipped bool     `json:"run_end_skipped,omitempty"` // its RunEnd hooks were not run: too many claims of the closing run were lost
-	InRound bool     `json:"ended_in_round,omitempty"`  // it ended while the round of its last turn was open
+	Spend core.USD `json:"spend_usd,omitempty"`
+	// Trace names the trace of the run; none in records of this program, which keeps what
+	// others wrote.
+	Trace   TraceID `json:"trace_id,omitzero"`
+	Sampled bool    `json:"trace_sampled,omitempty"`   // the trace that Trace names is collected
+	Skipped bool    `json:"run_end_skipped,omitempty"` // its RunEnd hooks were not run: too many claims of the closing run were lost
+	InRound bool    `json:"ended_in_round,omitempty"`  // it ended while the round of its last turn was open
 	// Bases are the usage of the run at the start of its stretches, of the newest two
 	// that a write of the record knew: the head decides which of them is the run's.
 	// An orphan of a refused wait has the valid one, too.
@@ -114,11 +118,7 @@ type RunRecord struct {
 	// Unfinished is the step that the run's end has cut short; nil: none, or it is not known.
 	Unfinished *Unfinished `json:"unfinished,omitempty"`
 	// Losses are the run's lost claims, once it is done; see [Times].
-	Losses []Loss `json:"losses,omitempty"`
-	// Trace names the trace of the run, and Sampled is whether it is collected; none in
-	// records of this program, which keeps what others wrote.
-	Trace   TraceID `json:"trace_id,omitzero"`
-	Sampled bool    `json:"trace_sampled,omitempty"`
+	Losses  []Loss  `json:"losses,omitempty"`
 	Unknown Unknown `json:"-"` // fields of a newer program, kept when the record is rewritten
 }
 

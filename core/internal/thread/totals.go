@@ -16,12 +16,12 @@ type Totals struct {
 	Spend    core.USD `json:"spend_usd,omitempty"`
 	Steps    int      `json:"steps"`
 	Called   int      `json:"called,omitempty"`   // tool calls of its turns
-	Failures int      `json:"failures,omitempty"` // results that are errors
+	Failures int32    `json:"failures,omitempty"` // results that are errors
 	// ErrorSteps is how many steps in a row have failed: see [Totals.EndStep]. In a
 	// turn's record its own step is not among them yet, unless it has no calls.
-	ErrorSteps int `json:"error_steps,omitempty"`
+	ErrorSteps int32 `json:"error_steps,omitempty"`
 	// Repairs is how often the model had to correct its answer.
-	Repairs int `json:"repairs,omitempty"`
+	Repairs int32 `json:"repairs,omitempty"`
 	// Calls is a ring of fingerprints of the newest tool calls, 4 bytes each, at
 	// most 64, oldest first: see [Totals.Note].
 	Calls []byte `json:"calls,omitempty"`

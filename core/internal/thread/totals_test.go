@@ -93,12 +93,12 @@ func TestNoTextHasTheFingerprintOfNone(t *testing.T) {
 
 func TestWhichStepsHaveFailed(t *testing.T) {
 	var totals thread.Totals
-	var got []int
+	var got []int32
 	for _, failed := range []bool{true, true, false, false, true} {
 		totals.EndStep(failed)
 		got = append(got, totals.ErrorSteps)
 	}
-	if diff := cmp.Diff([]int{1, 2, 0, 0, 1}, got); diff != "" {
+	if diff := cmp.Diff([]int32{1, 2, 0, 0, 1}, got); diff != "" {
 		t.Errorf("failed steps in a row (-want +got):\n%s", diff)
 	}
 	rounds := []struct {

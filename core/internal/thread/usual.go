@@ -183,7 +183,7 @@ func addUsage(m *wire.Members, u core.Usage) {
 	m.Int("cache_write", int64(u.CacheWrite))
 	m.Int("reasoning", int64(u.Reasoning))
 	m.Int("cache_write_hour", int64(u.CacheWriteHour))
-	if l := u.Long; l != (core.LongUsage{}) {
+	if l := u.Long; l != nil {
 		long := m.Open("long")
 		m.Int("input", int64(l.Input))
 		m.Int("output", int64(l.Output))

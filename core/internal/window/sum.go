@@ -9,8 +9,8 @@ package window
 // by itself that it is one of other messages, and starts again.
 type Sum struct {
 	from, upTo uint64 // sequences of the first and the newest message in it; 0: none is
-	messages   int32
 	short      uint64 // results before it are references
+	messages   int32
 	perByte    int32
 	tokens     int
 }

@@ -95,14 +95,12 @@ func (p *price) UnmarshalJSON(b []byte) error {
 // zero counts as none, and one beyond the largest amount as that amount.
 func (p price) cost(u core.Usage) core.USD {
 	var b bill
-	long := u.Long
-	if p.Above == nil {
-		long = core.LongUsage{}
-	} else {
-		b.add(core.Usage{Input: long.Input, Output: long.Output, CacheRead: long.CacheRead, CacheWrite: long.CacheWrite, CacheWriteHour: long.CacheWriteHour}, p.Above.over(p.rates))
+	if l := u.Long; l != nil && p.Above != nil {
+		long := core.Usage{Input: l.Input, Output: l.Output, CacheRead: l.CacheRead, CacheWrite: l.CacheWrite, CacheWriteHour: l.CacheWriteHour}
+		b.add(long, p.Above.over(p.rates))
+		u = u.Minus(long)
 	}
-	u.Long = core.LongUsage{}
-	b.add(u.Minus(core.Usage{Input: long.Input, Output: long.Output, CacheRead: long.CacheRead, CacheWrite: long.CacheWrite, CacheWriteHour: long.CacheWriteHour}), p.rates)
+	b.add(u, p.rates)
 	return b.total()
 }
 

@@ -167,7 +167,7 @@ func TestRoundsThatHaveFailedAreCounted(t *testing.T) {
 			b.c.Seq++
 			b.keep(&thread.Entry{Run: core.ID{1}, Message: &m})
 		}
-		if b.c.Totals.ErrorSteps != tt.want {
+		if int(b.c.Totals.ErrorSteps) != tt.want {
 			t.Errorf("%s: %d steps have failed in a row, want %d", tt.name, b.c.Totals.ErrorSteps, tt.want)
 		}
 	}

@@ -38,7 +38,7 @@ type Conversation struct {
 	Sum      window.Sum           // of the newest request's messages
 	Kept     *window.Kept         // those messages, for one step at a time; nil: they are Messages, or too few to be kept
 
-	noted   []window.Place           // of failed inferences, replaced and never changed: what their steps decided about summaries
+	noted   List[window.Place]       // of failed inferences: what their steps decided about summaries
 	stored  map[state.KeyPath]uint64 // the values that the newest stored snapshot has, and the sequence after which each was stored last
 	changed map[state.KeyPath]uint64 // values that it does not have: the sequence of their last change
 	size    int32                    // about, in bytes
@@ -80,8 +80,8 @@ func (c *Conversation) lastWindow(old window.Newest) (w core.Window, first int) 
 			w.First = c.Places.At(first).Sequence
 		}
 	}
-	if n := c.noted; len(n) > 0 && n[len(n)-1].Sequence > said {
-		noted := n[len(n)-1].Window
+	if n := c.noted.Len(); n > 0 && c.noted.At(n-1).Sequence > said {
+		noted := c.noted.At(n - 1).Window
 		w.Compact, w.Skipped = noted.Compact, noted.Skipped
 	}
 	return w, first

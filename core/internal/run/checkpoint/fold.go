@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"maps"
-	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -83,7 +82,7 @@ func (b *builder) keep(entry *thread.Entry) {
 		b.stand(entry)
 	}
 	if entry.Failed != nil && entry.Window != nil {
-		b.c.noted = append(slices.Clip(b.c.noted), window.Place{Sequence: b.c.Seq, Window: entry.Window})
+		b.c.noted = b.c.noted.With(window.Place{Sequence: b.c.Seq, Window: entry.Window})
 	}
 	if m := entry.Message; m != nil {
 		if m.Role == core.RoleAssistant {
@@ -170,8 +169,8 @@ func (b *builder) cut(from uint64) {
 		homes--
 	}
 	b.c.Homes = b.c.Homes.First(homes)
-	noted, _ := window.Find(b.c.noted, from)
-	b.c.noted = b.c.noted[:noted]
+	noted, _ := window.Find(b.c.noted.Slice(), from)
+	b.c.noted = b.c.noted.First(noted)
 }
 
 // note remembers which keys a patch touches: only those are stored again with the
@@ -212,8 +211,8 @@ func (b *builder) done(old window.Newest) *Conversation {
 		for c.Homes.Len() > 1 && c.Homes.At(0).Seq < c.Places.At(0).Sequence {
 			c.Homes = c.Homes.Without(1)
 		}
-		noted, _ := window.Find(c.noted, c.Places.At(0).Sequence)
-		c.noted = c.noted[noted:]
+		noted, _ := window.Find(c.noted.Slice(), c.Places.At(0).Sequence)
+		c.noted = c.noted.Without(noted)
 		c.size = 0
 		for i := range c.Messages.Len() {
 			c.size += int32(messageSize(c.Messages.At(i)))

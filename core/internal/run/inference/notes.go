@@ -20,14 +20,14 @@ const (
 // turn; the blocks of that text are known when the turn is.
 type notes struct {
 	all     []core.Annotation
-	base    int // bytes of text before the current call of the model
 	bytes   int
 	dropped int
 }
 
-// add takes a citation whose offsets are those of the current call's text.
-func (n *notes) add(a core.Annotation) {
-	a.Start, a.End = max(a.Start, 0)+n.base, max(a.End, a.Start, 0)+n.base
+// add takes a citation. Its offsets are those of the current call's text, before which the
+// turn has base bytes of text.
+func (n *notes) add(a core.Annotation, base int) {
+	a.Start, a.End = max(a.Start, 0)+base, max(a.End, a.Start, 0)+base
 	a.Quote = cutQuote(a.Quote)
 	if slices.Contains(n.all, a) {
 		return
@@ -56,9 +56,9 @@ func cutQuote(quote string) string {
 }
 
 // place gives each block of text its citations, with offsets in that block. A citation of
-// several blocks belongs to the one in which it starts, and ends with it.
+// several blocks belongs to the one in which it starts, and ends with it. Nil has none.
 func (n *notes) place(blocks []core.Block) {
-	if len(n.all) == 0 {
+	if n == nil {
 		return
 	}
 	slices.SortStableFunc(n.all, func(a, b core.Annotation) int {

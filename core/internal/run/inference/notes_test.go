@@ -20,15 +20,15 @@ func TestCitationsGoToTheirBlock(t *testing.T) {
 		{Type: core.BlockText, Text: "là."}, {Type: core.BlockReasoning, Text: "so"},
 	}
 	var n notes
-	n.add(cite("whole", 0, 0))
-	n.add(cite("spans", 3, 9))
-	n.add(cite("within a character", 2, 3))
-	n.base = 7 // "Où est" has seven bytes
-	n.add(cite("second", 0, 2))
-	n.add(cite("second", 0, 2))
-	n.add(cite("behind", 50, 60))
-	n.add(cite("backwards", 3, -5))
-	n.add(cite("negative", -9, 1))
+	n.add(cite("whole", 0, 0), 0)
+	n.add(cite("spans", 3, 9), 0)
+	n.add(cite("within a character", 2, 3), 0)
+	base := 7 // "Où est" has seven bytes
+	n.add(cite("second", 0, 2), base)
+	n.add(cite("second", 0, 2), base)
+	n.add(cite("behind", 50, 60), base)
+	n.add(cite("backwards", 3, -5), base)
+	n.add(cite("negative", -9, 1), base)
 	n.place(blocks)
 	n.place(blocks) // again, after more was said
 	want := [][]core.Annotation{
@@ -49,24 +49,24 @@ func TestCitationsGoToTheirBlock(t *testing.T) {
 func TestCitationsHaveLimits(t *testing.T) {
 	var n notes
 	for i := range 257 {
-		n.add(core.Annotation{Start: i})
+		n.add(core.Annotation{Start: i}, 0)
 	}
 	if len(n.all) != 256 || n.dropped != 1 {
 		t.Errorf("%d are kept, %d dropped", len(n.all), n.dropped)
 	}
 	n = notes{}
-	n.add(core.Annotation{Quote: strings.Repeat("é", 1001)})
+	n.add(core.Annotation{Quote: strings.Repeat("é", 1001)}, 0)
 	if got := len(n.all[0].Quote); got != 2000 {
 		t.Errorf("a quote of 2002 bytes has %d", got)
 	}
-	n.add(core.Annotation{Quote: "a" + strings.Repeat("é", 1000)})
+	n.add(core.Annotation{Quote: "a" + strings.Repeat("é", 1000)}, 0)
 	if got := len(n.all[1].Quote); got != 1999 {
 		t.Errorf("a quote of 2001 bytes has %d", got)
 	}
 	n = notes{}
-	n.add(core.Annotation{Title: strings.Repeat("x", 65536-10)})
-	n.add(core.Annotation{URL: "0123456789", Quote: "x"})
-	n.add(core.Annotation{URL: "x"})
+	n.add(core.Annotation{Title: strings.Repeat("x", 65536-10)}, 0)
+	n.add(core.Annotation{URL: "0123456789", Quote: "x"}, 0)
+	n.add(core.Annotation{URL: "x"}, 0)
 	if len(n.all) != 2 || n.all[1].Quote != "" || n.dropped != 1 {
 		t.Errorf("%d are kept, %d dropped, the second has the quote %q", len(n.all), n.dropped, n.all[1].Quote)
 	}

@@ -28,7 +28,8 @@ type speech struct {
 	dropped []string        // ids of calls that a failure has cut off: clients know them
 	stop    core.StopReason // that the model gave; "": none yet
 
-	notes notes // citations of the text
+	notes *notes // citations of the text; nil: none
+	base  int    // bytes of text before the current call of the model
 
 	form      bool // a call of finalanswer.Tool is the answer: its arguments are text
 	answering bool // the call of answer's index is it
@@ -77,7 +78,10 @@ func (s *speech) add(d model.Delta) error {
 		}
 	case model.DeltaAnnotation:
 		if d.Annotation != nil {
-			s.notes.add(*d.Annotation)
+			if s.notes == nil {
+				s.notes = new(notes)
+			}
+			s.notes.add(*d.Annotation, s.base)
 		}
 	case model.DeltaStop:
 		s.stop = d.Stop

@@ -269,7 +269,7 @@ func (t *Turn) makeCall(ctx context.Context) error {
 	if t.continued == 0 || t.broken || t.call.Began == 0 {
 		t.call = thread.Attempt{Began: t.env().Millis(), Model: t.asked.Model}
 	}
-	t.speech.notes.base = len(t.speech.said())
+	t.speech.base = len(t.speech.said())
 	err := t.step.Circuits.Call(ctx, t.member, t.asked, &t.spent, listener{t})
 	if _, refused := errors.AsType[*RefusedError](err); refused {
 		t.call = before
@@ -353,8 +353,8 @@ func (t *Turn) extend(ctx context.Context) error {
 // only now: before its stop a model may add to each of them. Usage is that of all
 // calls of the model in this delivery; those of earlier ones are not known.
 func (t *Turn) complete(ctx context.Context) *core.Message {
-	if n := t.speech.notes.dropped; n > 0 {
-		t.step.Claim.Warn(ctx, "citations of a turn dropped: too many", "dropped", n, "kept", len(t.speech.notes.all))
+	if n := t.speech.notes; n != nil && n.dropped > 0 {
+		t.step.Claim.Warn(ctx, "citations of a turn dropped: too many", "dropped", n.dropped, "kept", len(n.all))
 	}
 	t.noteTokens()
 	m := &core.Message{

@@ -119,7 +119,7 @@ func (r *recording) Known(_ core.ID, step, _ int) int {
 // Place implements run.Choices.
 func (r *recording) Place(_ core.ID, step, call, next int) (place int, fixed bool) {
 	if result := r.steps[step].result(call); result != nil {
-		place = result.Place
+		place = int(result.Place)
 	}
 	return cmp.Or(place, next), true
 }

@@ -14,7 +14,7 @@ import (
 func (s *recordedStep) inTurn(c thread.CommitStep, head thread.Head) thread.CommitStep {
 	place := func(i int) int {
 		if e := s.result(i); e != nil {
-			return e.Place
+			return int(e.Place)
 		}
 		return 0
 	}
