@@ -52,7 +52,7 @@ func (h *holder) startTool(ctx context.Context, a *attempt) {
 	if h.s.children != nil {
 		a.call.Children = kept
 	}
-	if kept.show.on {
+	if kept.show.call != nil {
 		a.call.Live = &kept.show.out
 	}
 	h.env.Start(func() {

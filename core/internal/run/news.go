@@ -138,13 +138,14 @@ func (n *news) newest() *thread.Head {
 // anyway, and without readers it is not set up.
 type showing struct {
 	out   show.Live
-	on    bool // there are readers
+	call  *tool.Call // nil: there are no readers
+	index uint8      // of the call
 	alone bool // of a sequential round: the step's goroutine waits for this tool alone
 	over  bool // guarded by news.mu: nothing is taken any more
 }
 
 // shown is a report on its way to the readers.
 type shown struct {
-	from   *parts
+	from   *showing
 	report show.Report
 }

@@ -17,12 +17,12 @@ import (
 
 // listen lets the tool of a call show its work. It is called before the tool starts.
 func (s *parts) listen(alone bool) {
-	s.show.on, s.show.alone = true, alone
+	s.show.call, s.show.index, s.show.alone = &s.attempt.call, s.call, alone
 	s.show.out.Begin(s, s.step.s.env.Now)
 }
 
 // Show implements show.Audience.
-func (s *parts) Show(r show.Report) (more bool) { return s.step.shared.news.show(shown{s, r}) }
+func (s *parts) Show(r show.Report) (more bool) { return s.step.shared.news.show(shown{&s.show, r}) }
 
 // show hands over a report, in the tool's goroutine. The check of over and the
 // hand-over are one step under the lock, as setting it is, so that no report of a
@@ -30,7 +30,7 @@ func (s *parts) Show(r show.Report) (more bool) { return s.step.shared.news.show
 func (n *news) show(s shown) (more bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.silent || s.from.show.over {
+	if n.silent || s.from.over {
 		return false
 	}
 	n.shown = append(n.shown, s)
@@ -99,9 +99,9 @@ func (h *holder) emitShown(all []shown) {
 // shownEvent is the event of a report. An activity has a separate message id, by
 // which its changes find it: that of the call's result, and the kind.
 func (h *holder) shownEvent(s shown) core.Event {
-	e := core.Event{Type: s.report.Type, MessageID: history.ResultID(h.id, h.events.Step(), int(s.from.call)), CallID: s.from.attempt.call.ID}
+	e := core.Event{Type: s.report.Type, MessageID: history.ResultID(h.id, h.events.Step(), int(s.from.index)), CallID: s.from.call.ID}
 	if s.report.Type == core.EventToolCallStreamDelta {
-		e.Name, e.Delta = s.from.attempt.call.Name, s.report.Text
+		e.Name, e.Delta = s.from.call.Name, s.report.Text
 		return e
 	}
 	e.MessageID += ":" + s.report.Kind

@@ -341,16 +341,14 @@ func decodeUsage(f fieldReader) (u core.Usage) {
 		case 6:
 			u.CacheWriteHour = f.int()
 		case 7:
-			if l := decodeLong(f.inside(&levelLong)); l != (core.LongUsage{}) {
-				u.Long = &l
-			}
+			u.Long = decodeLong(f.inside(&levelLong))
 		}
 	}
 	return u
 }
 
-func decodeLong(f fieldReader) (l core.LongUsage) {
-	for f.next() {
+func decodeLong(f fieldReader) (l *core.LongUsage) {
+	for l = new(core.LongUsage); f.next(); {
 		switch f.number {
 		case 1:
 			l.Input = f.int()
