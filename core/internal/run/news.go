@@ -140,8 +140,8 @@ type showing struct {
 	out   show.Live
 	call  *tool.Call // nil: there are no readers
 	index uint8      // of the call
-	alone bool // of a sequential round: the step's goroutine waits for this tool alone
-	over  bool // guarded by news.mu: nothing is taken any more
+	alone bool       // of a sequential round: the step's goroutine waits for this tool alone
+	over  bool       // guarded by news.mu: nothing is taken any more
 }
 
 // shown is a report on its way to the readers.

@@ -123,10 +123,10 @@ func (r *RunRecord) AddTo(m *wire.Members) bool {
 	}
 	m.JSON("request", r.Request)
 	r.Parent.addTo(m)
+	m.True("trace_sampled", r.Sampled)
 	m.True("run_end_skipped", r.Skipped)
 	m.True("ended_in_round", r.InRound)
 	AddModels(m, r.Models)
-	m.True("trace_sampled", r.Sampled)
 	return true
 }
 
