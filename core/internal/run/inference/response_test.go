@@ -55,7 +55,7 @@ func cites(a core.Annotation) model.Delta {
 // A sum of counts must stay a number above zero.
 func TestCountsOfAProviderAreBounded(t *testing.T) {
 	const limit, most = 1_000_000_000, int(^uint(0) >> 1)
-	got := counted(core.Usage{Input: most, Output: limit + 1, CacheRead: limit, CacheWrite: -1, Reasoning: -most, CacheWriteHour: limit - 1, Long: core.LongUsage{Input: 7}})
+	got := counted(core.Usage{Input: most, Output: limit + 1, CacheRead: limit, CacheWrite: -1, Reasoning: -most, CacheWriteHour: limit - 1, Long: &core.LongUsage{Input: 7}})
 	want := core.Usage{Input: limit, Output: limit, CacheRead: limit, CacheWriteHour: limit - 1}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
