@@ -149,7 +149,11 @@ func (w *world) shownOf(t *testing.T, receipt mailbox.Receipt) (entries, told []
 				line += fmt.Sprintf(" with %s %q", m.ToolResult.Content[0].MediaType, m.ToolResult.Content[0].Data)
 			}
 			if u := m.Usage; u != nil && u.Input > 1 {
-				line += fmt.Sprintf(" used %d, hour %d, long %d", u.Input, u.CacheWriteHour, u.Long.Input)
+				long := 0
+				if u.Long != nil {
+					long = u.Long.Input
+				}
+				line += fmt.Sprintf(" used %d, hour %d, long %d", u.Input, u.CacheWriteHour, long)
 			}
 		}
 		if e.Window != nil && (e.Window.Limit > 0 || e.Window.Known > 0) {
