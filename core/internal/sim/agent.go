@@ -107,24 +107,19 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 	return func(yield func(model.Delta, error) bool) {
 		w := m.w
 		h := w.current().host
-		w.Stats.Steps.Inferences++
 		s := w.receive(request)
 		nonce := w.id()
-		if w.config.Trace != nil {
-			w.config.Trace("%s: inference %d of %s, step %d", h.name, nonce, s.name, s.step)
-		}
+		h.traceCall(nonce, s)
 		th := w.threadOf(s.name)
 		served := w.provider.serve(h, th, s.run, request.Model)
 		defer served.end()
 		comesTo := th.inquire(h, s, request.Model)
-		first, last := served.usages(nonce)
-		if w.scripted.narrow() { // what a provider counts is what it bounds
-			first.Input, last.Input = min(first.Input, sizeOf(&request)), sizeOf(&request)
-		}
+		first, last := served.usages(nonce, &request)
 		use := func(u core.Usage) bool {
 			served.usage = u
 			return yield(model.Delta{Type: model.DeltaUsage, Usage: u}, nil)
 		}
+		known := th.school(h, s, &request)
 		before, said := cutturn.Continued(request.Messages)
 		say := th.speaks(h, s, said != "")
 		text := func(piece string) bool {
@@ -145,7 +140,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 			yield(model.Delta{}, &model.Error{Kind: model.KindTimeout, Message: err.Error()})
 			return
 		}
-		if failure := th.measured(ctx, h, s, &request); failure != nil {
+		if failure := th.measured(ctx, h, s, &request, known); failure != nil {
 			comesTo(ctx, failure, false)
 			yield(model.Delta{}, failure)
 			return
@@ -174,6 +169,13 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		if m.finish(s, nonce, yield, func() bool { return use(last) }) {
 			comesTo(ctx, nil, true)
 		}
+	}
+}
+
+// traceCall writes a call of a model into the trace, if there is one.
+func (h *host) traceCall(nonce uint64, s script) {
+	if h.world.config.Trace != nil {
+		h.world.config.Trace("%s: inference %d of %s, step %d", h.name, nonce, s.name, s.step)
 	}
 }
 

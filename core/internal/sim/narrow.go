@@ -121,22 +121,26 @@ func (h *host) knows(id string) schooling {
 	return schooling{0}
 }
 
-// measured notes what the process knows before a call, and returns how the model refuses the
-// request; nil: it takes it. ctx is the call's.
-func (th *threadState) measured(ctx context.Context, h *host, s script, r *model.Request) *model.Error {
+// school notes what the process knows when a call of a model begins, and returns it; nil:
+// the world is not narrow.
+func (th *threadState) school(h *host, s script, r *model.Request) schooling {
 	in := th.inputs.byText[s.name]
 	if !th.w.scripted.narrow() || in == nil {
 		return nil
 	}
-	if th.w.config.Trace != nil {
-		th.w.config.Trace("%s: a request of %d tokens, of which %d are messages", h.name, sizeOf(r), window.ReckonAll(r.Messages, 0))
-	}
-	key, size, known := modelStep{s.run, r.Step}, sizeOf(r), h.knows(in.agent)
+	key, known := modelStep{s.run, r.Step}, h.knows(in.agent)
 	if th.schooled == nil {
 		th.schooled = map[modelStep][]int{}
 	}
 	th.schooled[key] = append(th.schooled[key], known...)
-	if size <= narrowWindow {
+	return known
+}
+
+// measured returns how the model refuses a request of a process that knows so much; nil: it
+// takes it. ctx is the call's.
+func (th *threadState) measured(ctx context.Context, h *host, s script, r *model.Request, known schooling) *model.Error {
+	size := sizeOf(r)
+	if known == nil || size <= narrowWindow {
 		return nil
 	}
 	if known[0] == narrowWindow {
@@ -161,7 +165,7 @@ func (th *threadState) measured(ctx context.Context, h *host, s script, r *model
 // checkSchooled looks at a committed turn: the window that it was chosen by is what the
 // process knew.
 func (lo *logged) checkSchooled(e *thread.Entry, seq uint64) {
-	if !lo.th.w.scripted.narrow() || e.Window == nil || lo.th.fork != nil {
+	if !lo.th.w.scripted.narrow() || e.Window == nil || e.Totals == nil || lo.th.fork != nil { // last words have no window of their own
 		return
 	}
 	may := lo.th.schooled[modelStep{e.Run, e.Step}]

@@ -7,6 +7,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/model/catalog"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -93,9 +94,12 @@ func turns(th *threadState, a, b *thread.Head) bool {
 
 // usages are what the provider says of tokens while it answers and at the end. Some
 // models say at once what they were given to read.
-func (s *inference) usages(nonce uint64) (first, last core.Usage) {
+func (s *inference) usages(nonce uint64, r *model.Request) (first, last core.Usage) {
 	of := func(which, most uint64) int { return int(trait(fmt.Sprint(nonce), which, most)) }
 	last = core.Usage{Input: 200 + of(40, 4000), Output: 5 + of(41, 900)}
+	if s.th.w.scripted.narrow() { // what a provider counts is what it bounds
+		last.Input = sizeOf(r)
+	}
 	last.CacheRead, last.CacheWrite = last.Input*of(42, 4)/8, last.Input*of(43, 3)/16
 	last.Reasoning = last.Output * of(44, 3) / 4
 	if early(s.model) {

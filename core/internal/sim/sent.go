@@ -18,6 +18,7 @@ type received map[core.ID][]model.Request
 // receive reads a request as its model does, and notes it. The slices that it shares with
 // the run do not change: the check in the end finds out if they do.
 func (w *World) receive(r model.Request) script {
+	w.Stats.Steps.Inferences++
 	s := w.scripted.read(r)
 	w.received[s.run] = append(w.received[s.run], r)
 	return s
