@@ -59,6 +59,11 @@ func TestCitationsHaveLimits(t *testing.T) {
 	if got := len(n.all[0].Quote); got != 2000 {
 		t.Errorf("a quote of 2002 bytes has %d", got)
 	}
+	whole := notes{}
+	whole.add(core.Annotation{Quote: strings.Repeat("é", 1000)}, 0)
+	if got := len(whole.all[0].Quote); got != 2000 {
+		t.Errorf("a quote of 2000 bytes has %d", got)
+	}
 	n.add(core.Annotation{Quote: "a" + strings.Repeat("é", 1000)}, 0)
 	if got := len(n.all[1].Quote); got != 1999 {
 		t.Errorf("a quote of 2001 bytes has %d", got)
@@ -67,7 +72,14 @@ func TestCitationsHaveLimits(t *testing.T) {
 	n.add(core.Annotation{Title: strings.Repeat("x", 65536-10)}, 0)
 	n.add(core.Annotation{URL: "0123456789", Quote: "x"}, 0)
 	n.add(core.Annotation{URL: "x"}, 0)
-	if len(n.all) != 2 || n.all[1].Quote != "" || n.dropped != 1 {
-		t.Errorf("%d are kept, %d dropped, the second has the quote %q", len(n.all), n.dropped, n.all[1].Quote)
+	if len(n.all) != 2 || n.all[1].URL != "0123456789" || n.all[1].Quote != "" || n.dropped != 1 {
+		t.Errorf("%d are kept, %d dropped, the second has the address %q and the quote %q", len(n.all), n.dropped, n.all[1].URL, n.all[1].Quote)
+	}
+	n = notes{}
+	for range 300 {
+		n.add(core.Annotation{URL: "the same"}, 0)
+	}
+	if len(n.all) != 1 || n.dropped != 0 {
+		t.Errorf("of 300 that are the same %d are kept, %d dropped", len(n.all), n.dropped)
 	}
 }
