@@ -40,6 +40,15 @@ func TestCitationsGoToTheirBlock(t *testing.T) {
 			t.Errorf("block %d (-want +got):\n%s", i, diff)
 		}
 	}
+	var grows notes
+	grows.add(cite("ahead of its text", 1, 9), 0)
+	said := []core.Block{{Type: core.BlockText, Text: "abc"}}
+	grows.place(said)
+	said[0].Text = "abcdef"
+	grows.place(said)
+	if diff := cmp.Diff([]core.Annotation{cite("ahead of its text", 1, 6)}, said[0].Annotations); diff != "" {
+		t.Errorf("after more text (-want +got):\n%s", diff)
+	}
 	none := []core.Block{{Type: core.BlockReasoning, Text: "hm"}}
 	if n.place(none); none[0].Annotations != nil {
 		t.Error("reasoning is cited")
