@@ -147,6 +147,7 @@ func TestIncidentPoisonThread(t *testing.T) {
 		return ownSample("AWS/Lambda", "Errors", at, 3, "FunctionName", d.name(t, "StepFunction"))
 	}), "DeadLetters", "StepErrors")
 	d.checkShown(t, "DeadLetters", []string{"Kind", "tenant", "agent", "thread"}, "run public demo poison")
+	d.emptyQueue(t)
 	d.checkDoctor(t, "after the dead letter", d.doctor(t, nil),
 		"problem dead-runs 1: look for the run in the log of Step, fix the cause, then send the message again")
 	d.checkAlarming(t, "after the incident", hoursAfter(), nil)
