@@ -56,3 +56,24 @@ func TestThePoolsWindowIsTheSmallest(t *testing.T) {
 	w.Learn(members[0], "another name", 500, noon)
 	known("of a name that the pool does not call", 0, 0, 0)
 }
+
+func TestTheLimitAfterARefusal(t *testing.T) {
+	unknown, known := &registry.BoundModel{Name: "m", Facts: model.Facts{Assumed: true}}, &registry.BoundModel{Name: "m"}
+	for _, tt := range []struct {
+		what    string
+		failure *model.Error
+		of      *registry.BoundModel
+		name    string
+		want    int
+	}{
+		{"a number", &model.Error{Limit: 4096}, unknown, "m", 4096},
+		{"no number, of a model that nobody knows", &model.Error{}, unknown, "m", 8192},
+		{"no model error", nil, unknown, "m", 8192},
+		{"no number, of a known model", &model.Error{}, known, "m", 0},
+		{"no number, of a model that a plugin names", &model.Error{}, unknown, "other", 0},
+	} {
+		if got := limitOf(tt.failure, tt.of, tt.name); got != tt.want {
+			t.Errorf("%s: %d, want %d", tt.what, got, tt.want)
+		}
+	}
+}
