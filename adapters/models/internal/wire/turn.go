@@ -13,8 +13,9 @@ import (
 type Turn interface {
 	// Add processes an event that has data and returns its deltas, valid until the next
 	// call. Halves of characters are marked in it, see [MarkHalves]. If last is true, the
-	// event was the protocol's own end: nothing is read after it. The error is a [Failure], which the provider reported, or any other error for
-	// an event that is not valid, which counts as an interrupted stream.
+	// event was the protocol's own end: nothing is read after it. The error is a [Failure],
+	// which the provider reported, or any other error for an event that is not valid, which
+	// counts as an interrupted stream.
 	Add(e Event) (deltas []model.Delta, last bool, err error)
 	// Finished reports whether a stream may end here although its last event is missing:
 	// the events that could follow change only the usage.
