@@ -45,6 +45,8 @@ type Forked struct {
 //
 // The log is copied record by record, superseded ones too, in pages; the head comes last.
 // The records that a crash leaves are not visible, and the same call again continues over them.
+// A thread that gets the name in another way overwrites the log's records, and does not use
+// the summaries: see thread.Summary.
 // State is folded from the log by the fork's first step.
 //
 // core.CodeNotFound: the thread does not have the message. core.CodeSuperseded: it was

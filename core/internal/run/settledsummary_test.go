@@ -120,6 +120,8 @@ func TestASummaryThatIsNotUsedIsTold(t *testing.T) {
 			say: func(int) ([]model.Delta, error) { return text(strings.Repeat("y", 4400)), nil }},
 		{name: "another came first", how: compaction.Background, told: 3, want: "context_skipped stale 2 0 0",
 			put: func(t *testing.T, w *world) { put(t, w, thread.Summary{Predecessor: 1, Text: "of another past"}) }},
+		{name: "another thread's", how: compaction.Background, told: 3, want: "context_skipped corrupt 2 0 0",
+			put: func(t *testing.T, w *world) { put(t, w, thread.Summary{Incarnation: 1, Text: "of another past"}) }},
 		{name: "damaged", how: compaction.Background, told: 3, want: "context_skipped corrupt 2 0 0",
 			put: func(t *testing.T, w *world) {
 				put(t, w, thread.Summary{Text: "fine"})

@@ -40,6 +40,10 @@ func (p *prompt) adopt(ctx context.Context) error {
 
 // useSummary takes a new summary into the draft, or notes that it does not exist.
 func (p *prompt) useSummary(ctx context.Context, s *checkpoint.Summary) {
+	if s.Foreign(p.holder.head.Incarnation) {
+		p.skip(ctx, s.UpTo, skippedCorrupt, "error", "the summary is that of another thread, of which a refused fork left a copy")
+		return
+	}
 	p.meterSummary(s)
 	switch {
 	case s.Skipped != "":
@@ -72,7 +76,7 @@ func (p *prompt) compacted(s *checkpoint.Summary, covered []core.Message) core.E
 // Reasons why a summary is not used, which no record has.
 const (
 	skippedStale   = "stale"   // it continues another one than the one in force
-	skippedCorrupt = "corrupt" // its record is damaged
+	skippedCorrupt = "corrupt" // its record is damaged, or another thread's
 	skippedNewer   = "newer"   // only a newer program can read its record
 )
 
@@ -130,7 +134,7 @@ func (p *prompt) compact(ctx context.Context, request *model.Request) error {
 	found, err := p.holder.s.reader.FindSummary(ctx, p.holder.Key, upTo) // this step may have been taken before
 	if err == nil && found == nil {
 		found, err = p.holder.s.summaries.Inline(ctx, compaction.Target{
-			Key: p.holder.Key, Run: p.holder.id, UpTo: upTo, Before: p.draft.past.Summary, Agent: p.base.agent, Model: p.model,
+			Key: p.holder.Key, Incarnation: p.holder.head.Incarnation, Run: p.holder.id, UpTo: upTo, Before: p.draft.past.Summary, Agent: p.base.agent, Model: p.model,
 		}, said)
 	}
 	switch {

@@ -117,7 +117,7 @@ var behaviourNames = [behaviours]string{
 	HiddenAgain:   "a take-up or a retry whose lost response is hidden",
 
 	RefusedLong: "a request that is too long",
-	KnownWindow: "a turn of a process that was told the window",
+	KnownWindow: "a turn of a process that knows the window",
 
 	Forked:      "a fork",
 	ForkedInRun: "a fork within a run",

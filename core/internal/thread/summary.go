@@ -18,6 +18,9 @@ type Summary struct {
 	// 0: none was in force. One that has another predecessor than the one in force is
 	// stale, and never comes in force.
 	Predecessor uint64 `json:"predecessor,omitempty"`
+	// Incarnation is that of the thread for which it was made: see [Head.Incarnation] and
+	// [Summary.Foreign]. 0: an older program has made it.
+	Incarnation uint64 `json:"incarnation,omitempty"`
 	Text        string `json:"text,omitempty"`
 	Skipped     string `json:"skipped,omitempty"` // why there is no text: one of the Skipped constants
 	// From is the sequence of the oldest message that the text was made from, in
@@ -37,6 +40,13 @@ const (
 	SkippedRefused = "refused"  // the model said nothing, or its provider cut it off
 	SkippedModel   = "model"    // the model failed permanently
 )
+
+// Foreign reports whether a summary that no head has named yet was made for another thread: a
+// fork that was refused, or whose process ended, leaves copies under the name that another
+// thread has then. In a fork that was made, the head names the copies.
+func (s *Summary) Foreign(incarnation uint64) bool {
+	return s.Incarnation != 0 && s.Incarnation != incarnation
+}
 
 // Check reports what is wrong with the summary up to a sequence.
 func (s *Summary) Check(upTo uint64) error {

@@ -26,11 +26,11 @@ func TestInlineReturnsWhatItStores(t *testing.T) {
 		want    thread.Summary
 		message string
 	}{
-		{"a text", nil, says("so"), thread.Summary{Text: "so", Model: "large", Provider: "p", Usage: core.Usage{Input: 300, Output: 20}, Calls: 1},
+		{"a text", nil, says("so"), thread.Summary{Incarnation: 9, Text: "so", Model: "large", Provider: "p", Usage: core.Usage{Input: 300, Output: 20}, Calls: 1},
 			"<conversation-summary>\nso\n</conversation-summary>"},
-		{"behind another", before, says("so"), thread.Summary{Predecessor: 1, Text: "so", Model: "large", Provider: "p", Usage: core.Usage{Input: 300, Output: 20}, Calls: 1},
+		{"behind another", before, says("so"), thread.Summary{Predecessor: 1, Incarnation: 9, Text: "so", Model: "large", Provider: "p", Usage: core.Usage{Input: 300, Output: 20}, Calls: 1},
 			"<conversation-summary>\nso\n</conversation-summary>"},
-		{"none", nil, fails(&model.Error{Kind: model.KindInvalid}), thread.Summary{Skipped: "model", Model: "large", Provider: "p", Calls: 1},
+		{"none", nil, fails(&model.Error{Kind: model.KindInvalid}), thread.Summary{Incarnation: 9, Skipped: "model", Model: "large", Provider: "p", Calls: 1},
 			"<conversation-summary>\n\n</conversation-summary>"},
 	}
 	for _, tt := range tests {

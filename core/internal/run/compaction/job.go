@@ -19,14 +19,15 @@ import (
 
 // job is a summary on its way.
 type job struct {
-	m      *Maker
-	key    core.ThreadKey
-	run    core.ID // whose turn asks for it
-	upTo   uint64  // 0: none is requested
-	before *checkpoint.Summary
-	said   *thread.Member // of its pool that said the turn; nil: it has none
-	agent  *registry.Resolved
-	model  *registry.BoundModel
+	m           *Maker
+	key         core.ThreadKey
+	run         core.ID // whose turn asks for it
+	upTo        uint64  // 0: none is requested
+	incarnation uint64  // of the thread
+	before      *checkpoint.Summary
+	said        *thread.Member // of its pool that said the turn; nil: it has none
+	agent       *registry.Resolved
+	model       *registry.BoundModel
 }
 
 // outcome is an error after which another attempt may succeed; any other error is

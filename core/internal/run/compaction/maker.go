@@ -82,7 +82,7 @@ func (m *Maker) Compact(ctx context.Context, key core.ThreadKey) error {
 		return nil
 	}
 	ctx = core.WithIdentity(ctx, core.Identity{Tenant: key.Tenant, User: head.Owner})
-	j := &job{m: m, key: key}
+	j := &job{m: m, key: key, incarnation: head.Incarnation}
 	if err := j.find(ctx, &head); err != nil || j.upTo == 0 {
 		return j.outcome(ctx, err)
 	}
@@ -103,19 +103,20 @@ func (m *Maker) Compact(ctx context.Context, key core.ThreadKey) error {
 
 // Target is what a step wants to be summarised.
 type Target struct {
-	Key    core.ThreadKey
-	Run    core.ID
-	UpTo   uint64              // sequence of the last message
-	Before *checkpoint.Summary // the one in force, after which it begins; nil: none is
-	Agent  *registry.Resolved
-	Model  *registry.BoundModel // that is called
+	Key         core.ThreadKey
+	Incarnation uint64 // of the thread, as its head has it
+	Run         core.ID
+	UpTo        uint64              // sequence of the last message
+	Before      *checkpoint.Summary // the one in force, after which it begins; nil: none is
+	Agent       *registry.Resolved
+	Model       *registry.BoundModel // that is called
 }
 
 // Inline makes a summary of the messages up to the target, within a step, and puts
 // it; nil: no summary, for a reason that may pass and that is logged. The returned
 // one may be another's, or have a reason in place of a text.
 func (m *Maker) Inline(ctx context.Context, to Target, said window.History) (*checkpoint.Summary, error) {
-	j := &job{m: m, key: to.Key, run: to.Run, upTo: to.UpTo, before: to.Before, agent: to.Agent, model: to.Model}
+	j := &job{m: m, key: to.Key, incarnation: to.Incarnation, run: to.Run, upTo: to.UpTo, before: to.Before, agent: to.Agent, model: to.Model}
 	made, err := j.summarize(ctx, said)
 	if err != nil || made == nil {
 		return nil, err

@@ -65,7 +65,7 @@ func (j *job) summarize(ctx context.Context, h window.History) (*thread.Summary,
 		return nil, context.Cause(ctx)
 	}
 	made := &thread.Summary{
-		Predecessor: j.before.Covers(), From: from, Model: asked.request.Model, Provider: j.model.Provider,
+		Predecessor: j.before.Covers(), Incarnation: j.incarnation, From: from, Model: asked.request.Model, Provider: j.model.Provider,
 		Usage: used, Calls: asked.calls, Duration: asked.spent.Time().Milliseconds(),
 	}
 	text := strings.TrimSpace(asked.text.String())

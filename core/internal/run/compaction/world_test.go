@@ -326,7 +326,7 @@ func said() window.History {
 
 // inline makes the summary within a step.
 func (w *world) inline(ctx context.Context, before *checkpoint.Summary) (*checkpoint.Summary, error) {
-	return w.maker.Inline(ctx, compaction.Target{
+	return w.maker.Inline(ctx, compaction.Target{Incarnation: 9,
 		Key: key, Run: runID, UpTo: 2, Before: before, Agent: w.agents.agent, Model: w.agents.agent.ModelOf(key, runID),
 	}, said())
 }
