@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"fmt"
+	"regexp"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/recordname"
@@ -68,10 +69,14 @@ func (o Options) readSummary(ctx context.Context, from store.Backend, key core.T
 	return nil
 }
 
-// lay puts them into the store of a replay.
+// incarnation is the member of a summary's record that names the thread; another follows it.
+var incarnation = regexp.MustCompile(`"incarnation":[0-9]+,`)
+
+// lay puts them into the store of a replay, where the thread is another incarnation.
 func (s summaries) lay(ctx context.Context, on store.Backend, key core.ThreadKey) error {
 	for _, record := range s {
-		if err := on.Put(ctx, key, store.Record{Name: record.Name, Payload: record.Payload}); err != nil {
+		payload := incarnation.ReplaceAll(record.Payload, nil)
+		if err := on.Put(ctx, key, store.Record{Name: record.Name, Payload: payload}); err != nil {
 			return err
 		}
 	}
