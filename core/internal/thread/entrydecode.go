@@ -166,13 +166,9 @@ func decodeRare(f *fieldReader, e *Entry) {
 	case entryRound:
 		e.Round = f.uint()
 	case entryPlace:
-		e.Place = uint16(f.int())
+		e.Place = uint16(f.atMost(math.MaxUint16))
 	case entryRetried:
-		v := f.uint()
-		if v > math.MaxUint8 {
-			f.fail("field %d is %d, at most %d is allowed", f.number, v, math.MaxUint8)
-		}
-		e.Retried = uint8(v)
+		e.Retried = uint8(f.atMost(math.MaxUint8))
 	case entryToolless:
 		e.Toolless = f.varints()
 	case entrySuperseded:
@@ -377,11 +373,11 @@ func decodeTotals(f fieldReader, t *Totals) {
 		case 4:
 			t.Called = f.int()
 		case 5:
-			t.Failures = int32(f.int())
+			t.Failures = int32(f.atMost(math.MaxInt32))
 		case 6:
-			t.ErrorSteps = int32(f.int())
+			t.ErrorSteps = int32(f.atMost(math.MaxInt32))
 		case 7:
-			t.Repairs = int32(f.int())
+			t.Repairs = int32(f.atMost(math.MaxInt32))
 		case 8:
 			t.Calls = f.copied()
 		case 9:

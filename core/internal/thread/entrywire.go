@@ -247,6 +247,15 @@ func (r *fieldReader) uint() uint64 {
 	return r.v
 }
 
+// atMost reads a varint as uint does, of a field with a smaller type.
+func (r *fieldReader) atMost(limit uint64) uint64 {
+	v := r.uint()
+	if v > limit {
+		r.fail("field %d is %d, at most %d is allowed", r.number, v, limit)
+	}
+	return v
+}
+
 func (r *fieldReader) int() int     { return int(r.uint()) }
 func (r *fieldReader) int64() int64 { return int64(r.uint()) }
 
