@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -159,7 +160,10 @@ func BenchmarkToolOverSlowStore(b *testing.B) {
 func BenchmarkInterruptResume(b *testing.B) {
 	for _, history := range []int{0, 100, 1000} {
 		b.Run(fmt.Sprintf("history-%d", history), func(b *testing.B) {
-			o := options{plugins: append(idlePlugins(), asking("echo"))}
+			o := options{ // the window keeps small what the scripted model takes to count the words of a request
+				plugins: append(idlePlugins(), asking("echo")),
+				context: &agent.ContextWindowPolicy{MaxContextTokens: 33_000, MaxOutputTokens: 1_000},
+			}
 			b.ReportAllocs()
 			var d direct
 			var key core.ThreadKey
