@@ -61,7 +61,7 @@ func TestStreams(t *testing.T) {
 			`{"type":"message_start","message":{"id":"msg_1","usage":{"input_tokens":17,"output_tokens":1}}}`,
 			`{"type":"message_start","message":{"id":"msg_1","usage":{"input_tokens":17,"output_tokens":1}}}`,
 			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Hi."}}`, close, reason("end_turn"), stop,
-		}, []string{"usage {Input:17 Output:1 CacheRead:0 CacheWrite:0 Reasoning:0 CacheWriteHour:0 Long:{Input:0 Output:0 CacheRead:0 CacheWrite:0 CacheWriteHour:0}}", "text Hi.", "stop end_turn"}},
+		}, []string{"usage {Input:17 Output:1 CacheRead:0 CacheWrite:0 Reasoning:0 CacheWriteHour:0 Long:<nil>}", "text Hi.", "stop end_turn"}},
 		{"another message within the first", []string{
 			`{"type":"message_start","message":{"id":"msg_1"}}`, tool,
 			`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"zone"}}`,
@@ -85,15 +85,15 @@ func TestStreams(t *testing.T) {
 			`{"type":"message_start","message":{"usage":{"input_tokens":7,"cache_read_input_tokens":20,"cache_creation_input_tokens":100,"output_tokens":1}}}`,
 			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":8,"output_tokens":50,"output_tokens_details":{"thinking_tokens":30}}}`, stop,
 		}, []string{
-			"usage {Input:127 Output:1 CacheRead:20 CacheWrite:100 Reasoning:0 CacheWriteHour:0 Long:{Input:0 Output:0 CacheRead:0 CacheWrite:0 CacheWriteHour:0}}",
-			"usage {Input:128 Output:50 CacheRead:20 CacheWrite:100 Reasoning:30 CacheWriteHour:0 Long:{Input:0 Output:0 CacheRead:0 CacheWrite:0 CacheWriteHour:0}}", "stop end_turn",
+			"usage {Input:127 Output:1 CacheRead:20 CacheWrite:100 Reasoning:0 CacheWriteHour:0 Long:<nil>}",
+			"usage {Input:128 Output:50 CacheRead:20 CacheWrite:100 Reasoning:30 CacheWriteHour:0 Long:<nil>}", "stop end_turn",
 		}},
 		{"tokens that the cache keeps for an hour", []string{
 			`{"type":"message_start","message":{"usage":{"input_tokens":7,"cache_creation_input_tokens":100,"cache_creation":{"ephemeral_5m_input_tokens":40,"ephemeral_1h_input_tokens":60},"output_tokens":1}}}`, reason("end_turn"), stop,
-		}, []string{"usage {Input:107 Output:1 CacheRead:0 CacheWrite:100 Reasoning:0 CacheWriteHour:60 Long:{Input:0 Output:0 CacheRead:0 CacheWrite:0 CacheWriteHour:0}}", "stop end_turn"}},
+		}, []string{"usage {Input:107 Output:1 CacheRead:0 CacheWrite:100 Reasoning:0 CacheWriteHour:60 Long:<nil>}", "stop end_turn"}},
 		{"more for an hour than all that the cache got", []string{
 			`{"type":"message_start","message":{"usage":{"input_tokens":7,"cache_creation_input_tokens":50,"cache_creation":{"ephemeral_1h_input_tokens":60},"output_tokens":1}}}`, reason("end_turn"), stop,
-		}, []string{"usage {Input:57 Output:1 CacheRead:0 CacheWrite:50 Reasoning:0 CacheWriteHour:50 Long:{Input:0 Output:0 CacheRead:0 CacheWrite:0 CacheWriteHour:0}}", "stop end_turn"}},
+		}, []string{"usage {Input:57 Output:1 CacheRead:0 CacheWrite:50 Reasoning:0 CacheWriteHour:50 Long:<nil>}", "stop end_turn"}},
 		{"text and thinking that come with their blocks", []string{
 			`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"a","signature":"s"}}`,
 			`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"<b>"}}`,
