@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
@@ -149,10 +150,18 @@ func (p *player) resolve(ctx context.Context, r *recording) string {
 		return fmt.Sprintf("its end was too large to be stored whole: its form is %s", r.record.Ending.Form)
 	case len(r.own) == 0:
 		return "it has no separate input, or its input is not in the log"
+	case slices.ContainsFunc(r.entries, refusedInAPool):
+		return "a model of its pool refused a request that may have been made for another model"
 	case r.lostAtItsStart():
 		return "it ended before its first step, after lost claims"
 	}
 	return ""
+}
+
+// refusedInAPool reports whether a turn was shortened in a step that may have called several
+// models: the first one's counts decide what was shown before, and no record has which it was.
+func refusedInAPool(e thread.Entry) bool {
+	return e.Member != nil && e.Window != nil && e.Window.Refused
 }
 
 // play plays a run on a store that has what is before it (nil: one is made), and
