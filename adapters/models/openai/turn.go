@@ -168,8 +168,9 @@ func (t *turn) addCall(d *callDelta) {
 			c.id = d.ID
 		}
 		c.name = d.Function.Name
-		c.started = c.name != ""
-		t.unnamed += len(d.Function.Arguments)
+		if c.started = c.name != ""; !c.started {
+			t.unnamed += len(d.Function.Arguments)
+		}
 	}
 	if t.echo == echoDetails && t.finish == "" {
 		t.held += len(d.ID) + len(d.Function.Name) + len(d.Function.Arguments)
