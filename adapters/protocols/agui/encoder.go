@@ -22,10 +22,10 @@ type response struct {
 	History []json.RawMessage
 	State   json.RawMessage
 	// Reset reports whether the client may have seen the following events: the response
-	// then starts with the history, which replaces the client's copy, and with what is
-	// beside it.
+	// then starts with the history, which replaces the client's copy, and with its
+	// extras.
 	Reset  bool
-	Beside beside
+	Extras extras
 	// Given are the calls whose results the client has sent, and has.
 	Given []string
 }
@@ -193,7 +193,7 @@ func (e *encoder) start(run core.ID) {
 	e.emit(one)
 	if e.to.Reset {
 		e.showMessages()
-		e.showBeside(e.to.Beside)
+		e.showExtras(e.to.Extras)
 	}
 }
 

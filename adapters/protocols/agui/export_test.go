@@ -10,8 +10,8 @@ type (
 
 var NewEncoder = newEncoder
 
-// With is a response with what is beside some messages.
+// With is a response with the extras of messages.
 func (r Response) With(messages ...core.Message) Response {
-	r.Beside = besides(messages)
+	r.Extras = extrasOf(messages)
 	return r
 }

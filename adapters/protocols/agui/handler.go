@@ -257,7 +257,7 @@ func (a *exchange) history(run core.ID) (to response, err error) {
 			before = append(before, m)
 		}
 	}
-	to.Beside = besides(before)
+	to.Extras = extrasOf(before)
 	messages := convert(before)
 	for _, m := range a.in.messages {
 		if m.Role == "reasoning" && !run.IsZero() && strings.HasPrefix(m.ID, run.String()+".") {

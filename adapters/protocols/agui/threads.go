@@ -24,7 +24,7 @@ func unknown(input []core.Message, runs map[string]core.ID, run core.ID) []core.
 // response may hold.
 type history struct {
 	Messages []message `json:"messages"`
-	beside
+	extras
 	Truncated bool `json:"truncated,omitempty"` // there are messages before these
 }
 
@@ -38,7 +38,7 @@ func (h *handler) messages(w http.ResponseWriter, r *http.Request, id core.Ident
 	if err != nil {
 		return protocol.Hide(err, "thread", thread)
 	}
-	protocol.JSON(w, http.StatusOK, history{convert(page.Messages), besides(page.Messages), page.Earlier || page.Cut})
+	protocol.JSON(w, http.StatusOK, history{convert(page.Messages), extrasOf(page.Messages), page.Earlier || page.Cut})
 	return nil
 }
 

@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Clients send their messages back: citations and files are no part of them, and stand beside
+// Clients send their messages back: citations and files are no part of them, and come next to
 // them in every list and behind every snapshot that a client loads a thread from.
-func TestCitationsAndFilesStandBesideTheMessages(t *testing.T) {
+func TestCitationsAndFilesComeNextToTheMessages(t *testing.T) {
 	w := newWorld(t)
 	customs := func(all []map[string]any) (lines []string) {
 		for _, e := range all {

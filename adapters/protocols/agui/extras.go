@@ -3,11 +3,11 @@ package agui
 import "github.com/reveille-run/reveille/core"
 
 // Messages have no place for citations, and clients send their whole history with each
-// request: the files of results would soon exceed the limit of a body. So both stand beside
-// the messages: live and behind a snapshot as custom events, in a list as lists.
+// request: the files of results would soon exceed the limit of a body. So both are
+// sent next to the messages: live and after a snapshot as custom events, in a list as lists.
 
-// beside is what belongs to messages and is not part of them.
-type beside struct {
+// extras are the citations and files of messages, which are no part of them.
+type extras struct {
 	Citations []citations   `json:"citations,omitempty"`
 	Files     []resultFiles `json:"files,omitempty"`
 }
@@ -37,8 +37,8 @@ func fileParts(content []core.Block) (files []part) {
 	return files
 }
 
-// besides is what belongs to some messages, in their order.
-func besides(messages []core.Message) (b beside) {
+// extrasOf returns the extras of messages, in their order.
+func extrasOf(messages []core.Message) (b extras) {
 	for i := range messages {
 		m := &messages[i]
 		for at, block := range m.Content {
@@ -55,8 +55,8 @@ func besides(messages []core.Message) (b beside) {
 	return b
 }
 
-// showBeside tells what belongs to the messages of a snapshot.
-func (e *encoder) showBeside(b beside) {
+// showExtras shows the extras of the messages of a snapshot.
+func (e *encoder) showExtras(b extras) {
 	for _, c := range b.Citations {
 		e.showCitations(c)
 	}
