@@ -51,7 +51,8 @@ type Forked struct {
 //
 // core.CodeNotFound: the thread does not have the message. core.CodeSuperseded: it was
 // withdrawn. core.CodeConflict: calls of its turn have no results yet, or the thread To
-// exists and is not the same fork.
+// exists and is not the same fork, or an attempt to make another fork has left records under
+// that name.
 func (s *Service) Fork(ctx context.Context, f Forking) (Forked, error) {
 	to := core.ThreadKey{Tenant: f.Thread.Tenant, Thread: f.To}
 	if err := errors.Join(f.Thread.Check(), core.CheckName("thread id of the fork", f.To), core.CheckName("message to fork at", f.At)); err != nil {
@@ -77,6 +78,9 @@ func (s *Service) Fork(ctx context.Context, f Forking) (Forked, error) {
 	}
 	if err == nil {
 		err = c.copySummaries(ctx)
+	}
+	if errors.Is(err, store.ErrConflict) { // the same call would meet it again
+		return Forked{}, fmt.Errorf("thread %s: %w", f.To, errOtherRecords)
 	}
 	if err != nil {
 		return Forked{}, s.outward(ctx, to, "fork", err)
@@ -156,6 +160,10 @@ type forking struct {
 // errOpenRound refuses to fork a turn whose calls are not over: a model must never see
 // a call without its result.
 var errOpenRound = core.Errorf(core.CodeConflict, "tool calls of its turn have no results yet")
+
+// errOtherRecords refuses a name that a fork of another thread was not made under: records of
+// both would be one log.
+var errOtherRecords = core.Errorf(core.CodeConflict, "an attempt to make another fork has left records under this name: choose another name")
 
 // findEnd finds the last record that belongs to the message: with a turn its results, and the
 // records after those with the state that its step and its run ended with.

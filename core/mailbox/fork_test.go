@@ -156,6 +156,16 @@ func TestAForkIsRefused(t *testing.T) {
 		{"a name that is used", exists, forking("m1"), core.CodeConflict, "thread t2: it exists already"},
 		{"another user's name", exists, change("m1", func(f *mailbox.Forking) { f.User = "bob" }), core.CodeForbidden, "thread t2: it belongs to another user"},
 		{"a deleted thread", func(t *testing.T, w *world) { w.delete(t) }, forking("m1"), core.CodeDeleted, "thread t1: it was deleted"},
+		{"a name under which a fork of another thread has begun", func(t *testing.T, w *world) {
+			if err := w.store.Put(t.Context(), forkKey, store.Record{Name: store.LogName(1), Fence: thread.ForkFence, Payload: []byte("another thread's")}); err != nil {
+				t.Fatal(err)
+			}
+		}, forking("m1"), core.CodeConflict, "thread t2: an attempt to make another fork has left records under this name: choose another name"},
+		{"a name with the summary of another thread", func(t *testing.T, w *world) {
+			if err := w.store.Put(t.Context(), forkKey, store.Record{Name: recordname.Summary(5), Payload: []byte("another thread's")}); err != nil {
+				t.Fatal(err)
+			}
+		}, forking("a1"), core.CodeConflict, "thread t2: an attempt to make another fork has left records under this name: choose another name"},
 		{"a deleted name", func(t *testing.T, w *world) {
 			exists(t, w)
 			if err := w.Delete(t.Context(), forkKey, "ann"); err != nil {
