@@ -149,14 +149,16 @@ func (s *scheduler) turnVisible() {
 	}
 }
 
-// drop ends the tools that run beside a commit which was refused, and waits for them.
-// Their outcomes are lost. After settle, and on a nil round, it does nothing.
+// drop ends the tools that run beside a commit which was refused, or of which nobody knows
+// what became, and waits for them. Their outcomes are lost; in the second case the nack names
+// the calls. After turnVisible, and on a nil round, it does nothing.
 func (t *toolRound) drop(ctx context.Context) {
 	if t == nil || !t.scheduler.pending {
 		return
 	}
 	s := &t.scheduler
 	s.pending = false
+	s.round.found = true // no other claim has reached these calls
 	s.round.holder.shared.news.setTurn(turnRefused)
 	if s.group != nil {
 		s.group.Cancel()

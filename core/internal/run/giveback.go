@@ -67,11 +67,17 @@ func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 	return Stepped{Outcome: thread.Yield, Head: m.holder.head, Retry: true}, nil
 }
 
-// nack gives the claim back.
+// nack gives the claim back. It names the calls that were let through, also those beside a
+// commit of which the step does not know what became: a head without their turn has no such
+// calls, and the write changes nothing there.
 func (m *machine) nack(ctx context.Context, kind thread.NackKind, at int64) error {
+	let := m.tools.known()
+	if let == nil {
+		let = m.begun.known()
+	}
 	w := &nackWrite{
 		codec: m.holder.records, account: &m.holder.account, run: m.holder.id, kind: kind, at: at, closing: m.holder.head.Run.Status == thread.Closing,
-		adopted: m.tools.known().schemaMet(), through: m.tools.known().letThrough(m.holder.head),
+		adopted: m.tools.known().schemaMet(), through: let.letThrough(m.holder.head),
 		failed: m.unsaid.Failures(), failing: m.unsaid.Failing(), unlogged: m.unsaid.Spent(), ended: m.runEnded, form: m.form, followed: m.holder.shared.chunks.Followed(),
 	}
 	if m.tools != nil {

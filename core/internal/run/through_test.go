@@ -11,7 +11,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/run"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -85,4 +87,58 @@ func (w *world) die(t *testing.T) {
 	}
 	w.store.dead.Store(false)
 	w.reclaim(t)
+}
+
+// A tool that only reads runs beside the commit of its turn. If the process does not learn
+// that the turn is committed, the tool's outcome is dropped: nobody says that it did not run.
+func TestCallBesideACommitWithoutAResponseIsUnknown(t *testing.T) {
+	tests := []struct {
+		name  string
+		ended bool // the run, while the response is awaited
+	}{
+		{"the run ends after the step", false},
+		{"the run ends while the response is awaited", true},
+	}
+	for _, mode := range allModes {
+		for _, tt := range tests {
+			t.Run(tt.name+", "+string(mode), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					runs := 0
+					read := toolFunc{name: "read", readOnly: true, run: func(context.Context, tool.Call) (tool.Result, error) {
+						runs++
+						return tool.NewResult("read"), nil
+					}}
+					w := newWorld(t, options{mode: mode, model: replies(calls("read", "{}"), text("ok")), tools: []tool.Tool{read}})
+					receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+					head := w.take(t, key)
+					cancel := func() {
+						if _, err := w.box.Cancel(context.WithoutCancel(t.Context()), key, receipt.RunID); err != nil {
+							t.Error(err)
+						}
+					}
+					w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+						w.store.OnCommit = nil
+						if _, err := w.store.Backend.Commit(ctx, key, c); err != nil || c.Head.Run.Cursor != thread.CursorTools {
+							t.Errorf("the turn is not committed: %v", err)
+						}
+						if tt.ended {
+							cancel()
+						}
+						<-ctx.Done() // the time for a commit is over
+						return store.Outcome{}, ctx.Err()
+					}
+					if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil); err != nil {
+						t.Fatal(err)
+					}
+					if !tt.ended {
+						cancel()
+					}
+					w.finish(t, key, nil)
+					if diff := cmp.Diff([]core.ResultStatus{core.ResultUnknown}, w.statuses(t)); diff != "" || runs != 1 {
+						t.Errorf("after %d executions (-want +got):\n%s", runs, diff)
+					}
+				})
+			})
+		}
+	}
 }

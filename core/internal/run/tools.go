@@ -29,6 +29,7 @@ func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, 
 	t := m.startBeside(ctx, turn)
 	defer t.drop(ctx) // unless the turn is committed
 	if _, _, err := m.save(ctx, w); err != nil {
+		m.begun = t
 		return Stepped{}, err
 	}
 	m.holder.proves()
