@@ -149,21 +149,23 @@ func TestHowAStepTakesANewFence(t *testing.T) {
 }
 
 // How much time is left to store what is done: what the process has at last, or four seconds
-// where it stops. While it does neither, the work goes on under its own context.
+// where it stops. While it does neither, the work goes on under its own context. Effects have
+// a second in any case.
 func TestTimeToHandBackWork(t *testing.T) {
 	tests := []struct {
 		name            string
 		last            time.Duration // of the process's time from now on; 0: there is no end
 		stops, late     bool
-		left, free      time.Duration // of detached and undisturbed; 0: there is no end
+		left, free, act time.Duration // of detached, undisturbed and acting; 0: there is no end
 		detachedFollows bool          // detached ends with its parent
 	}{
-		{"no end, and it goes on", 0, false, false, 0, 0, true},
-		{"no end, and it stops", 0, true, false, afterDeadline, 0, false},
-		{"no end, and it is late", 0, false, true, afterDeadline, 0, false},
-		{"it goes on", 9 * time.Second, false, false, 9 * time.Second, 9 * time.Second, false},
-		{"it stops", 9 * time.Second, true, false, afterDeadline, 9 * time.Second, false},
-		{"it is late", 9 * time.Second, false, true, 9 * time.Second, 9 * time.Second, false},
+		{"no end, and it goes on", 0, false, false, 0, 0, 0, true},
+		{"no end, and it stops", 0, true, false, afterDeadline, 0, 0, false},
+		{"no end, and it is late", 0, false, true, afterDeadline, 0, 0, false},
+		{"it goes on", 9 * time.Second, false, false, 9 * time.Second, 9 * time.Second, 9 * time.Second, false},
+		{"it stops", 9 * time.Second, true, false, afterDeadline, 9 * time.Second, 9 * time.Second, false},
+		{"it is late", 9 * time.Second, false, true, 9 * time.Second, 9 * time.Second, 9 * time.Second, false},
+		{"it is late, and near its end", time.Millisecond, false, true, time.Millisecond, time.Millisecond, time.Second, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -194,6 +196,9 @@ func TestTimeToHandBackWork(t *testing.T) {
 				}
 				if got, err := left(h.undisturbed(parent)); got != tt.free || err != nil {
 					t.Errorf("there are %s left in any case, %v, want %s", got, err, tt.free)
+				}
+				if got, err := left(h.acting(parent)); got != tt.act || err != nil {
+					t.Errorf("there are %s left for effects, %v, want %s", got, err, tt.act)
 				}
 				within, cancel := h.detached(parent)
 				defer cancel()

@@ -133,6 +133,20 @@ func (h *holder) undisturbed(ctx context.Context) (context.Context, context.Canc
 	return context.WithCancel(free)
 }
 
+// effectTime is how long the effects of a commit may take at least: the commit may have come
+// when the process's time was over, since the mailbox sees its last write through.
+const effectTime = time.Second
+
+// acting returns the context of the effects of a commit: undisturbed, and never over when it
+// begins.
+func (h *holder) acting(ctx context.Context) (context.Context, context.CancelFunc) {
+	least := h.env.Now().Add(effectTime)
+	if h.last.IsZero() || h.last.After(least) {
+		return h.undisturbed(ctx)
+	}
+	return h.env.WithDeadline(context.WithoutCancel(ctx), least)
+}
+
 // claim is the step's claim as its neighbours see it: those who account what the run uses,
 // and its inference, which is to know nothing else of a holder.
 type claim struct{ holder *holder }

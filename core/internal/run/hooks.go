@@ -94,14 +94,14 @@ func (h *hooks) refused(ctx context.Context, v view, m engine.Moment) (state.Com
 }
 
 // act runs effects after a write. They may take as long as the process of the claim's holder
-// has: neither a lost claim nor a cancel ends their context, since the commit
+// has, and at least effectTime: neither a lost claim nor a cancel ends their context, since the commit
 // remains, and no other process acts on it. Failures are logged, one line each, and
 // counted; nothing else depends on them, for the same reason.
 func (h *hooks) act(ctx context.Context, claim *holder, v view, m engine.Moment, effects []state.Effect) {
 	if len(effects) == 0 || !h.acts {
 		return
 	}
-	free, cancel := claim.undisturbed(ctx)
+	free, cancel := claim.acting(ctx)
 	defer cancel()
 	h.fill(&m, "", &v)
 	for _, err := range h.engine.RunEffects(free, m, effects) {
