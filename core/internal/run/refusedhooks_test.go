@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -177,6 +178,61 @@ func TestAResultThatIsMadeSmallerKeepsItsTimes(t *testing.T) {
 				want := fmt.Sprintf(`error "result cannot be stored: it is too large" %q at 0, said at %d after %d`, tt.blocked, tt.took, tt.took)
 				if got != want {
 					t.Errorf("the result is %s\nwant %s", got, want)
+				}
+			})
+		})
+	}
+}
+
+// What gates and hooks asked for counts with the error that takes the place of a result which
+// was to travel with a refused commit, in the result's place of the line; unless it is too
+// large itself.
+func TestHooksCountWithAResultThatIsMadeSmaller(t *testing.T) {
+	tests := []struct {
+		size  int // of what the gate changes
+		mode  agent.ExecutionMode
+		place uint16
+		hooks bool
+	}{
+		{10, agent.Sequential, 0, true},
+		{10, agent.ParallelStreaming, 1, true},
+		{20_000, agent.ParallelStreaming, 0, false},
+	}
+	for _, tt := range tests {
+		t.Run(fmt.Sprintf("%d %s", tt.size, tt.mode), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var last []string
+				w := newWorld(t, options{
+					mode: tt.mode, model: replies(calls("long", "{}")),
+					tools: []tool.Tool{toolFunc{name: "long", run: func(context.Context, tool.Call) (tool.Result, error) {
+						result := tool.NewResult(strings.Repeat("r", 15_000))
+						result.Command = seenBy.Update([]string{"tool"})
+						return result, nil
+					}}},
+					plugins: []plugin.Plugin{pluginFunc{"asks", func(r *plugin.Registrar) {
+						r.Key(seenBy)
+						r.Gate(func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
+							return plugin.Allow.With(seenBy.Update([]string{strings.Repeat("x", tt.size)})), nil
+						})
+						r.OnRunEnd(func(_ context.Context, end plugin.RunEnd) (_ state.Command, err error) {
+							last, err = seenBy.Read(end.Snapshot)
+							return state.Command{}, err
+						})
+					}}},
+				})
+				w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.limit(10_000)
+				w.finish(t, key, nil)
+				want := []string(nil)
+				if tt.hooks {
+					want = []string{"xxxxxxxxxx"}
+				}
+				e := w.entry(t, 3)
+				if diff := cmp.Diff(want, last); diff != "" || e.Place != tt.place || (e.Hooks != nil) != tt.hooks || e.Intents != nil {
+					t.Errorf("it has place %d, hooks %v, intents %v, and the list is (-want +got):\n%s", e.Place, e.Hooks, e.Intents, diff)
+				}
+				if got := w.results(t); !slices.Equal(got, []string{"error: result cannot be stored: it is too large"}) {
+					t.Errorf("results %q", got)
 				}
 			})
 		})

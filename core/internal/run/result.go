@@ -8,6 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -130,17 +131,32 @@ func (r *round) storeResults(ctx context.Context) error {
 }
 
 // storeSmaller stores the result of call i that the store refuses as too large, as
-// an error with that reason: the call's changes and its effects are omitted.
+// an error with that reason. The tool's changes and effects are omitted; those of gates and
+// hooks too, if the error is too large with them.
 func (r *round) storeSmaller(ctx context.Context, i int) error {
-	was := r.calls[i].result.entry
-	small := tool.Failed("result cannot be stored: it is too large")
-	entry := r.resultEntry(i, conclusion{result: small, after: followed{was.Decision, was.Arguments}, blocked: was.Blocked})
+	was, bytes := r.calls[i].result.entry, len(r.calls[i].result.payload)
+	r.holder.warn(context.WithoutCancel(ctx), "result cannot be stored", "call", i, "bytes", bytes)
+	end := found(was)
+	end.result = tool.Failed("result cannot be stored: it is too large")
+	if changes(&end.hooks) {
+		end.place = int(was.Place)
+	}
+	err := r.storeInstead(ctx, i, end)
+	if errors.Is(err, store.ErrTooLarge) && was.Hooks != nil {
+		end.hooks, end.place = state.Command{}, 0
+		err = r.storeInstead(ctx, i, end)
+	}
+	return err
+}
+
+// storeInstead stores another result of call i, with the times of the one that it had.
+func (r *round) storeInstead(ctx context.Context, i int, end conclusion) error {
+	was, entry := r.calls[i].result.entry, r.resultEntry(i, end)
 	entry.At, entry.Duration, entry.Message.CreatedAt = was.At, was.Duration, was.Message.CreatedAt
 	payload, err := r.holder.records.EncodeEntry(&entry)
 	if err != nil {
 		return endWith("encoding", err)
 	}
-	r.holder.warn(context.WithoutCancel(ctx), "result cannot be stored", "call", i, "bytes", len(r.calls[i].result.payload))
 	r.calls[i].end(&entry, payload)
 	return r.storeResult(ctx, i)
 }
