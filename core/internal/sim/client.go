@@ -22,12 +22,13 @@ const (
 )
 
 // insist makes a request until it has a response. A crash or a lost response is a
-// new try of the same. f reports whether it is over.
+// new try of the same. f reports whether it is over. While anything goes wrong no client
+// gives up: processes of an old program may refuse one for minutes.
 func (pe *people) insist(limit time.Duration, f func(ctx context.Context, h *host) bool) {
 	over, tries := false, 0
 	var try func()
 	try = func() {
-		if over || tries > maxTries {
+		if over || tries > maxTries && pe.w.now > pe.w.stop {
 			return
 		}
 		if tries++; tries > 1 {
