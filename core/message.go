@@ -62,8 +62,7 @@ type ToolCall struct {
 	Origin string          `json:"origin,omitempty"`
 }
 
-// Usage counts tokens as the provider reports them; zero means not reported. Usages are
-// compared with [Usage.Equal].
+// Usage counts tokens as the provider reports them; zero means not reported.
 type Usage struct {
 	Input      int `json:"input,omitempty"`
 	Output     int `json:"output,omitempty"`
@@ -73,8 +72,8 @@ type Usage struct {
 	// CacheWriteHour is the part of CacheWrite that the provider keeps for an hour.
 	CacheWriteHour int `json:"cache_write_hour,omitempty"`
 	// Long is the part of calls whose input was longer than the length from which on their
-	// model costs more; nil: none. Copies of a Usage share it: it is never changed.
-	Long *LongUsage `json:"long,omitempty"`
+	// model costs more; absent: no part was.
+	Long *LongUsage `json:"long,omitempty"` // shared by copies, and so never changed; see [Usage.Equal]
 }
 
 // LongUsage counts tokens of calls with a long input: see [Usage].
