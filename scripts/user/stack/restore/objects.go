@@ -40,12 +40,14 @@ type versions struct {
 	NextKeyMarker, NextVersionIdMarker string
 }
 
-// skew is by how much the clocks of S3 and DynamoDB may differ.
+// skew is by how much the clocks of S3 and DynamoDB may differ. Times of S3 also have no
+// fraction of a second. Where it is not known which came first, an object exists again: one
+// too many costs storage, a missing one damages its thread.
 const skew = time.Minute
 
-// objects removes the delete markers that were set after the moment, of objects that existed
-// at it. An object's name has the digest of its content, so an older version is never another
-// content.
+// objects removes the delete markers that may have been set after the moment, of objects that
+// may have existed at it. An object's name has the digest of its content, so an older version
+// is never another content.
 func (r *Restore) objects(ctx context.Context) error {
 	if ok, err := r.versioned(ctx); !ok {
 		return err
@@ -80,7 +82,7 @@ func (r *Restore) deleted(ctx context.Context) (markers []version, objects int, 
 			}
 		}
 		for _, m := range page.DeleteMarker {
-			if m.LastModified.After(r.To) {
+			if !m.LastModified.Before(r.To.Add(-skew)) {
 				later[m.Key] = append(later[m.Key], m)
 			}
 		}
