@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/tool"
 )
 
 // lineUp makes the line from the results that were found. Their places give the
@@ -110,17 +109,4 @@ func (l *line) lineUpAgain(ctx context.Context, i int, ask bool) error {
 	}
 	c.end(&entry, payload)
 	return nil
-}
-
-// found is the conclusion of a call whose result was found: the values of its
-// record.
-func found(e *thread.Entry) conclusion {
-	end := conclusion{result: tool.Result{ToolResult: *e.Message.ToolResult}, after: followed{e.Decision, e.Arguments}, blocked: e.Blocked}
-	if e.Hooks != nil {
-		end.hooks = *e.Hooks
-	}
-	if e.Intents != nil {
-		end.result.Command = *e.Intents
-	}
-	return end
 }

@@ -84,6 +84,19 @@ func (r *round) resultEntry(i int, end conclusion) thread.Entry {
 	return entry
 }
 
+// found is the conclusion of a call whose result was found: the values of its
+// record.
+func found(e *thread.Entry) conclusion {
+	end := conclusion{result: tool.Result{ToolResult: *e.Message.ToolResult}, after: followed{e.Decision, e.Arguments}, blocked: e.Blocked}
+	if e.Hooks != nil {
+		end.hooks = *e.Hooks
+	}
+	if e.Intents != nil {
+		end.result.Command = *e.Intents
+	}
+	return end
+}
+
 // storeResult puts the result of call i alone. The fence is read here and not when
 // the result was made: the step may have taken the next one in between.
 func (r *round) storeResult(ctx context.Context, i int) error {
