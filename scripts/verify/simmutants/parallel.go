@@ -24,7 +24,7 @@ var parallelMutants = []mutant{
 	{
 		Name: "a claim that is given back says nothing of the tools that it has started",
 		File: "core/internal/run/giveback.go",
-		Old:  "adopted: m.tools.known().schemaMet(), through: m.tools.known().letThrough(m.holder.head),\n		failed:",
+		Old:  "adopted: m.tools.known().schemaMet(), through: let.letThrough(m.holder.head),\n		failed:",
 		New:  "adopted: m.tools.known().schemaMet(),\n		failed:",
 	},
 }
