@@ -90,15 +90,17 @@ func TestSecondHintsOfARun(t *testing.T) {
 
 // Both hints say the same: the second one may be the one that brings a worker.
 func TestASecondHintSaysWhatTheFirstSays(t *testing.T) {
-	box, q := hinted(t, time.Minute)
-	receipt, err := box.Submit(t.Context(), input("one", ""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := core.WakeUp{Tenant: "t", Thread: "t1", Dispatch: receipt.DispatchID}
-	if m := q.Messages(); len(m) != 2 || m[0].Hint != want || m[1].Hint != want || m[1].Delay != 2*time.Minute {
-		t.Errorf("%+v, want twice %+v", m, want)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		box, q := hinted(t, time.Minute)
+		receipt, err := box.Submit(t.Context(), input("one", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := core.WakeUp{Tenant: "t", Thread: "t1", Dispatch: receipt.DispatchID}
+		if m := q.Messages(); len(m) != 2 || m[0].Hint != want || m[1].Hint != want || m[1].Delay != 2*time.Minute {
+			t.Errorf("%+v, want twice %+v", m, want)
+		}
+	})
 }
 
 func TestASecondHintThatIsNotSentIsNoError(t *testing.T) {
