@@ -63,7 +63,8 @@
 //
 //   - suspension: the thing that a call waits for; [Suspension].
 //   - ticket: a suspended call, as approvers and clients read it; [Ticket].
-//   - decision: the reply of a person, a client or a child run to a ticket; [Decision].
+//   - decision: the reply of a person, a client, a child run or the clock to a ticket; [Decision].
+//   - timer: a ticket that the clock decides; [TicketTimer].
 //   - remember: how long a person's decision lasts, and which calls it covers; [Remember], [RememberAs].
 //   - permission rule: allows, denies or asks about the calls that match a pattern; core/plugins/permission.
 //   - dispatch: a durable delivery of a run to a worker; thread.Dispatch.

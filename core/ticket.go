@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -30,7 +31,11 @@ const (
 	TicketPerson TicketKind = "person"
 	TicketClient TicketKind = "client" // a tool that the client runs: its output is the decision
 	TicketChild  TicketKind = "child"  // a child run
+	TicketTimer  TicketKind = "timer"  // the clock, at WakeAt; a person may decide earlier
 )
+
+// MaxWait is how far ahead a suspended call may wake: 366 days.
+const MaxWait = 366 * 24 * time.Hour
 
 // ActionConfirm is the action of a suspension that asks a person whether a call may run as
 // it is. Its parameters are the tool and its arguments.
@@ -59,6 +64,15 @@ type TicketRequest struct {
 	// Timeout ends the run as expired if no decision has come by then while it waits;
 	// 0: it waits without limit.
 	Timeout time.Duration
+	// WakeAt is when the call continues by itself, at most MaxWait ahead; zero: it waits for a
+	// decision. The decision of the clock has the payload {"woken": "time"}: see
+	// [Decision.Woken]. Only a tool may set it, with the kinds TicketTimer, which needs it, and
+	// TicketPerson, without Timeout, and not with ResumeAsArguments. While the call waits,
+	// nothing runs. A person can decide earlier.
+	WakeAt time.Time
+	// Keep means that a person's message does not supersede a timer: the message waits
+	// until the call has its result. Only for TicketTimer.
+	Keep bool
 
 	Mode ResumeMode // what becomes of the call when a decision resumes it
 	Kind TicketKind // who decides
@@ -89,6 +103,8 @@ type Ticket struct {
 	Kind      TicketKind `json:"kind"`
 	CreatedAt int64      `json:"created_at,omitempty"` // Unix milliseconds, by the clock of the gate or tool that asked
 	Deadline  int64      `json:"expires_at,omitempty"` // Unix milliseconds; 0: never
+	WakeAt    int64      `json:"wakes_at,omitempty"`   // Unix milliseconds: the call continues by itself then; 0: it waits for a decision
+	Keep      bool       `json:"keep,omitempty"`       // a person's message does not supersede the call
 	Decision  *Decision  `json:"decision,omitempty"`   // accepted decision that the run has not read yet; set only by reads of a run
 }
 
@@ -138,6 +154,12 @@ const (
 	RememberCall RememberAs = "call" // the same tool with the same arguments
 	RememberRule RememberAs = "rule" // all calls that the asking rule covers; or all calls of the tool, if its Approval asked
 )
+
+// WakePrefix begins the ids of decisions of the clock, and of no others.
+const WakePrefix = "wake-"
+
+// Woken reports whether the clock has decided, on a ticket with a WakeAt, and no person before it.
+func (d Decision) Woken() bool { return strings.HasPrefix(d.ID, WakePrefix) }
 
 // Lasts reports whether the decision is to be remembered beyond its call.
 func (d Decision) Lasts() bool { return d.Remember == RememberRun || d.Remember == RememberThread }
@@ -191,10 +213,10 @@ func (d Decision) checkRemember() error {
 func (t Ticket) Resumes(d Decision) bool { return d.Action == DecisionResume && !t.Refuses(d) }
 
 // Refuses reports whether a decision denies the call by its payload: an object with
-// approved: false. Only a person denies so; the output of a client's tool or of a child run
-// is data, with any content.
+// approved: false. Only a person denies so, also a timer; the output of a client's tool or of a
+// child run is data, with any content.
 func (t Ticket) Refuses(d Decision) bool {
-	if !t.ByPerson() {
+	if !t.ByPerson() && t.Kind != TicketTimer {
 		return false
 	}
 	var payload struct {

@@ -35,6 +35,10 @@ type CallWait struct {
 	Reason string
 	// Child is the run that the call waits for, or has waited for; nil: none.
 	Child *CallChild
+	// WakeAt is when the clock decides, or would have decided; 0: it has no such time.
+	WakeAt int64
+	// Woken means that the clock has decided.
+	Woken bool
 }
 
 // CallChild is the child run of a call. Its thread and agent are empty if the child is gone.
@@ -100,7 +104,7 @@ func (r *reader) noteWait(ctx context.Context, key core.ThreadKey, runID core.ID
 		if err := r.records.Decode("decision", record.Payload, &said); err != nil || said.ID != c.Decision {
 			continue // another decision, or a newer program's
 		}
-		name := recordname.Suspension(runID, d.turn, uint8(d.call), thread.TicketKey(runID, said.Suspension))
+		name := recordname.Suspension(runID, d.turn, uint8(d.call), said.About(runID))
 		stored, ok, err := r.store.Get(ctx, key, name)
 		if err != nil || !ok {
 			return err
@@ -135,7 +139,7 @@ func (r *reader) noteTickets(ctx context.Context, key core.ThreadKey, head threa
 			c.setWait(ticket, *ticket.Decision)
 			continue
 		}
-		c.Wait.Asked = ticket.CreatedAt
+		c.Wait.Asked, c.Wait.WakeAt = ticket.CreatedAt, ticket.WakeAt
 		if ticket.Kind != core.TicketChild {
 			continue
 		}
@@ -149,6 +153,7 @@ func (r *reader) noteTickets(ctx context.Context, key core.ThreadKey, head threa
 // setWait fills in a wait that is over.
 func (c *StepCall) setWait(t core.Ticket, d core.Decision) {
 	c.Wait.Asked, c.Wait.Action = t.CreatedAt, core.DecisionCancel
+	c.Wait.WakeAt, c.Wait.Woken = t.WakeAt, t.WakeAt != 0 && d.Woken()
 	if t.Resumes(d) {
 		c.Wait.Action = core.DecisionResume
 	} else {

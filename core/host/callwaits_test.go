@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 	"testing/synctest"
@@ -9,8 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/tool"
 )
 
 // callsOf are the calls of a run's first step.
@@ -37,6 +40,8 @@ func TestAStepHasTheWaitsOfItsCalls(t *testing.T) {
 		{"approved", core.Decision{Action: core.DecisionResume}, host.CallWait{Action: core.DecisionResume}, "ok", host.CallWait{Action: core.DecisionResume}},
 		{"edited", core.Decision{Action: core.DecisionResume, Arguments: json.RawMessage(edited)},
 			host.CallWait{Action: core.DecisionResume, Edited: json.RawMessage(edited)}, "ok", host.CallWait{Action: core.DecisionResume, Edited: json.RawMessage(edited)}},
+		{"in the words of the clock", core.Decision{ID: "mine", Action: core.DecisionResume, Payload: json.RawMessage(`{"woken":"time"}`)},
+			host.CallWait{Action: core.DecisionResume}, "ok", host.CallWait{Action: core.DecisionResume}},
 		{"denied", core.Decision{Action: core.DecisionCancel, Reason: "not now"},
 			host.CallWait{Action: core.DecisionCancel, Reason: "not now"}, "denied", host.CallWait{Action: core.DecisionCancel, Reason: "not now"}},
 		{"denied by the payload", core.Decision{Action: core.DecisionResume, Payload: json.RawMessage(`{"approved":false}`)},
@@ -69,6 +74,89 @@ func TestAStepHasTheWaitsOfItsCalls(t *testing.T) {
 			}
 		})
 	}
+}
+
+// naps adds a tool that waits for an hour, and then says who has woken it.
+func naps(c *host.Options) {
+	c.Agents.Tools = append(c.Agents.Tools, tool.New(tool.Spec{Name: "nap"}, func(_ context.Context, call tool.Call, _ struct{}) (tool.Result, error) {
+		switch {
+		case call.Resume == nil:
+			return tool.Suspended(core.TicketRequest{Kind: core.TicketTimer, WakeAt: time.Now().Add(time.Hour)}), nil
+		case call.Resume.Decision.Woken():
+			return tool.NewResult("the clock"), nil
+		}
+		return tool.NewResult("a person"), nil
+	}))
+}
+
+// A step says of a call that waits for a time when it continues, and then whether the clock or
+// a person was first.
+func TestAStepHasTheTimersOfItsCalls(t *testing.T) {
+	const asked, at = 946684800000, 946688400000 // 2000-01-01T00:00:00Z, an hour later
+	for _, tt := range []struct {
+		name     string
+		after    time.Duration
+		decision core.Decision // without an action: none
+		open     host.CallWait // before the run continues
+		status   string
+		want     host.CallWait
+	}{
+		{"the clock", time.Hour, core.Decision{}, host.CallWait{Asked: asked, WakeAt: at}, "ok",
+			host.CallWait{Asked: asked, Answered: at, Action: core.DecisionResume, WakeAt: at, Woken: true}},
+		{"a person", time.Minute, core.Decision{Action: core.DecisionResume}, host.CallWait{Asked: asked, Action: core.DecisionResume, WakeAt: at}, "ok",
+			host.CallWait{Asked: asked, Answered: asked + 60_000, Action: core.DecisionResume, WakeAt: at}},
+		{"a person cancels", time.Minute, core.Decision{Action: core.DecisionCancel, Reason: "too late"}, host.CallWait{Asked: asked, Action: core.DecisionCancel, Reason: "too late", WakeAt: at}, "cancelled",
+			host.CallWait{Asked: asked, Answered: asked + 60_000, Action: core.DecisionCancel, Reason: "too late", WakeAt: at}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := confirming(t, nil, naps)
+				receipt := ask(t, p, "acme", "a", "", "nap {}")
+				waits := callsOf(t, p, receipt.RunID)[0]
+				if diff := cmp.Diff(host.CallWait{Asked: asked, WakeAt: at}, waits.Wait); diff != "" || waits.Status != "suspended" {
+					t.Errorf("it is %s, want suspended (-want +got):\n%s", waits.Status, diff)
+				}
+				if list := approvals(t, p, "acme", "", host.ApprovalQuery{}).Items; len(list) != 0 {
+					t.Errorf("%d approvals, want none", len(list))
+				}
+				time.Sleep(tt.after)
+				if tt.decision.Action != "" {
+					if _, err := p.Decide(t.Context(), core.Identity{Tenant: "acme"}, receipt.RunID, mailbox.Deciding{Target: waits.ID, Decision: tt.decision}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if diff := cmp.Diff(tt.open, callsOf(t, p, receipt.RunID)[0].Wait); diff != "" {
+					t.Errorf("before it continues (-want +got):\n%s", diff)
+				}
+				settle(t, p)
+				done := callsOf(t, p, receipt.RunID)[0]
+				if diff := cmp.Diff(tt.want, done.Wait); diff != "" || done.Status != tt.status {
+					t.Errorf("it is %s, want %s (-want +got):\n%s", done.Status, tt.status, diff)
+				}
+			})
+		})
+	}
+}
+
+// Next to a question only the question is an approval.
+func TestATimerIsNoApproval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := confirming(t, nil, func(c *host.Options) {
+			c.Agents.Specs[0].ExecutionMode = agent.ParallelStreaming // sequential calls wait for each other
+			c.Agents.Tools = []tool.Tool{tool.New(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a echoArguments) (tool.Result, error) {
+				if a.Text == "nap" {
+					return tool.Suspended(core.TicketRequest{Kind: core.TicketTimer, WakeAt: time.Now().Add(time.Hour)}), nil
+				}
+				return tool.Suspended(core.TicketRequest{Message: a.Text}), nil
+			})}
+		})
+		say(t, p, "acme", "a", "", "parallel: nap, one")
+		for _, kind := range []core.TicketKind{"", core.TicketPerson} {
+			if diff := cmp.Diff([]string{"a: one"}, messages(approvals(t, p, "acme", "", host.ApprovalQuery{Kind: kind}))); diff != "" {
+				t.Errorf("kind %q (-want +got):\n%s", kind, diff)
+			}
+		}
+	})
 }
 
 // A call that did not wait says nothing of a wait.

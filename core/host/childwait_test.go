@@ -1,15 +1,18 @@
 package host_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/tool"
 )
 
 // withDelegate are parts whose agent leaves work to the agent helper.
@@ -20,17 +23,33 @@ func withDelegate() agent.Parts {
 	return parts
 }
 
+// nap is a tool that waits for ten seconds.
+func nap() tool.Tool {
+	var began time.Time
+	return tool.New(tool.Spec{Name: "nap"}, func(_ context.Context, c tool.Call, _ struct{}) (tool.Result, error) {
+		if c.Resume == nil {
+			began = time.Now()
+			return tool.Suspended(core.TicketRequest{Kind: core.TicketTimer, WakeAt: began.Add(10 * time.Second)}), nil
+		}
+		return tool.NewResult("woken after " + time.Since(began).Round(time.Second).String()), nil
+	})
+}
+
 // A run in memory that waits for child runs goes on: the call that waits for it steps the
 // children too.
 func TestACallThatWaitsStepsTheChildrenOfItsRun(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"one", `call: delegate {"prompt":"echo: hello","mode":"replay_tool_call"}`, "The result of delegate: natural_end after 2: Echo: hello"},
+		{"one that waits for a time", `call: delegate {"prompt":"call: nap {}","mode":"replay_tool_call"}`,
+			"The result of delegate: natural_end after 2: The result of nap: woken after 10s"},
 		{"a child's child", `call: delegate {"prompt":"call: delegate {\"prompt\":\"echo: deep\",\"mode\":\"replay_tool_call\"}","mode":"replay_tool_call"}`,
 			"The result of delegate: natural_end after 2: The result of delegate: natural_end after 2: Echo: deep"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newSolo(t, withDelegate())
+				parts := withDelegate()
+				parts.Tools = append(parts.Tools, nap())
+				r := newSolo(t, parts)
 				result, err := r.Run(t.Context(), "demo", test.text)
 				if err != nil || result.Text != test.want || result.Termination.Type != core.TerminationNatural {
 					t.Errorf("%q, %+v, %v; want %q", result.Text, result.Termination, err, test.want)

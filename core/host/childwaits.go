@@ -69,10 +69,10 @@ func (c *childWaits) allAsk(ctx context.Context, w *waiter, key core.ThreadKey, 
 		if _, pending := now.RunStatus(child.run); !pending || now.Run.Status != thread.Waiting {
 			return false, nil
 		}
-		if !now.Tickets.AwaitChildren() {
+		if !now.Tickets.AwaitNobody() {
 			continue
 		}
-		if depth == 0 {
+		if depth == 0 || !now.Tickets.AwaitChildren() { // a time comes by itself
 			return false, nil
 		}
 		if all, err := c.allAsk(ctx, w, child.thread, now, depth-1); err != nil || !all {

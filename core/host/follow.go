@@ -25,6 +25,7 @@ type follower struct {
 	unsaid  unsaid
 	watches *watches
 	limits  followLimits
+	played  bool // for a call that returns an outcome: it waits for timers, too
 
 	seen   thread.Head // the last head that was shown
 	record core.Run    // of the run, as seen has it; without an id before the first show
@@ -158,17 +159,22 @@ func (f *follower) show(ctx context.Context, head thread.Head) (record core.Run,
 	if err := f.showOpen(ctx, head); err != nil {
 		return record, false, err
 	}
-	return record, ends(record, head), nil
+	return record, f.ends(record, head), nil
 }
 
 // ends reports whether a run's stream ends under a head. A closing run is done for its
 // readers, but still the open one: it owes its last records. A run that waits for child runs
-// alone continues by itself.
+// alone continues by itself. So does one that waits for timers, which may be for days.
 func ends(record core.Run, head thread.Head) bool {
 	if head.Run.ID != record.ID {
 		return record.Status == core.RunDone || record.Status == core.RunWaiting
 	}
 	return record.Status == core.RunWaiting && !head.Tickets.AwaitChildren()
+}
+
+// ends reports whether the follower is done with a run under a head.
+func (f *follower) ends(record core.Run, head thread.Head) bool {
+	return ends(record, head) && !(f.played && head.Run.ID == record.ID && head.Tickets.AwaitNobody())
 }
 
 // unchanged reports whether a head shows what the last one did. A run that is still

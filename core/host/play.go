@@ -34,8 +34,8 @@ func (r *Host) Play(ctx context.Context, s mailbox.Submission, listener Listener
 // Await returns the outcome of a run when it has ended or waits for a person. Any caller may
 // have submitted the run. In a process with its own queue ([Queue]), Await takes the run's
 // steps itself, and those of the runs that it waits for, unless another call, worker or process
-// does. A wait for child runs alone ends when each of them waits for a person. The Result then
-// has the tickets of the children, and [Host.Approvals] lists the open questions.
+// does. It waits for times, too. A wait for child runs alone ends when each of them waits for a
+// person. The Result then has the tickets of the children, and [Host.Approvals] lists the open questions.
 //
 // The error is nil for a run that has ended without failing: with its model's answer, by a
 // stop policy or a gate, or by a cancel or an interrupt; the Result's Termination tells
@@ -132,7 +132,9 @@ type played struct {
 // follow returns a run whose errors are kept for its call, until end.
 func (p *player) follow(key core.ThreadKey, runID, dispatch core.ID, id core.Identity, listener Listener) played {
 	p.causes.join(runID)
-	return played{p.streams.follower(key, dispatch, newStream(p.streams.env, runID, listener)), key, runID, dispatch, id}
+	f := p.streams.follower(key, dispatch, newStream(p.streams.env, runID, listener))
+	f.played = true
+	return played{f, key, runID, dispatch, id}
 }
 
 // end follows the run to its end and reads its outcome.

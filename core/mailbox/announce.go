@@ -43,7 +43,7 @@ type Announcement struct {
 	Usage    core.Usage `json:"usage,omitzero"`
 	// Termination is how a run ended that has; without its detail, which may quote.
 	Termination *core.Termination `json:"termination,omitempty"`
-	// Tickets are what a run waits for: what a decision can be addressed to.
+	// Tickets are what a run asks for, and a decision can be addressed to.
 	Tickets []AnnouncedTicket `json:"tickets,omitempty"`
 	// Missed is how many announcements of the thread were dropped since the one that
 	// was published last, because the publisher did not take them for too long.
@@ -68,7 +68,7 @@ var errNoNews = errors.New("it is not true any more")
 
 // announce publishes what an outbox entry says, with the run as it is now. The error is
 // errNoNews if nothing is to be said any more: the run waited for a person or a client, and
-// now waits for child runs only.
+// now waits for child runs and timers only.
 func (s *Service) announce(ctx context.Context, key core.ThreadKey, head thread.Head, e thread.OutboxEntry, about matter) error {
 	if s.publisher == nil {
 		return errUnheard
@@ -102,7 +102,7 @@ func (s *Service) announce(ctx context.Context, key core.ThreadKey, head thread.
 	return s.publisher.Publish(ctx, a)
 }
 
-// announcedTickets are those tickets of the waiting run that a person or a client decides.
+// announcedTickets are those tickets of the waiting run that ask a person or a client.
 func (s *Service) announcedTickets(ctx context.Context, key core.ThreadKey, head thread.Head) (list []AnnouncedTicket, err error) {
 	tickets, err := s.Asked(ctx, key, head)
 	for _, t := range tickets {

@@ -146,10 +146,11 @@ func TestDroppedAnnouncementsAreTold(t *testing.T) {
 }
 
 // A round in the mode batch approval waits until all its tickets are decided. When one is
-// decided, the announcement names the tickets that are left. If only child runs are waited
-// for, nothing is announced.
+// decided, the announcement names the tickets that are left. If only child runs and timers
+// are waited for, nothing is announced.
 func TestAWaitIsAnnouncedWithWhatIsLeftOfIt(t *testing.T) {
 	child := asks(1, func(k *core.Ticket) { k.Suspension.ID, k.Kind = core.ID{7}.String(), core.TicketChild })
+	timer := asks(1, func(k *core.Ticket) { k.Kind, k.WakeAt = core.TicketTimer, 946690000000 })
 	tests := []struct {
 		name    string
 		tickets []core.Ticket
@@ -157,6 +158,7 @@ func TestAWaitIsAnnouncedWithWhatIsLeftOfIt(t *testing.T) {
 	}{
 		{"another person's", []core.Ticket{asks(0), asks(1)}, []string{"run.waiting demo s1/c1"}},
 		{"a child's", []core.Ticket{asks(0), child}, nil},
+		{"a timer", []core.Ticket{asks(0), timer}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -7,7 +7,9 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/point"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/store"
 )
 
 // How long a hint waits before it is delivered again.
@@ -47,7 +49,7 @@ func (s *Service) claim(ctx context.Context, known thread.Head, hint core.WakeUp
 	// No condition is checked here. Apply refuses or changes nothing where the thread
 	// cannot be claimed, on the head that is written and not on one that was read.
 	change.Worker, change.Lease = s.worker, s.lease.Milliseconds()
-	c := commit{w: &s.writer, key: hint.Key(), quiet: hint.Sweep, change: change}
+	c := commit{w: &s.writer, key: hint.Key(), quiet: hint.Sweep, change: change, build: s.woken}
 	head, result, err := c.run(ctx, known)
 	switch {
 	case err == nil:
@@ -77,6 +79,21 @@ func (s *Service) claim(ctx context.Context, known thread.Head, hint core.WakeUp
 		return head, false, errors.Join(err, failed)
 	}
 	return head, false, nil
+}
+
+// wokenIn makes the records of the decisions of the clock that come with a claim.
+func wokenIn(codec thread.Records) func(thread.Head, thread.Result) ([]store.Record, error) {
+	return func(next thread.Head, result thread.Result) (records []store.Record, err error) {
+		for _, w := range result.Woken {
+			payload, err := codec.Encode("decision", w.Decision())
+			if err != nil {
+				return nil, err
+			}
+			name := recordname.Decision(next.Run.ID, next.Run.Base-1, w.Call, thread.WakeKey(next.Run.ID, w.Ticket))
+			records = append(records, store.Record{Name: name, Payload: payload})
+		}
+		return records, nil
+	}
 }
 
 // passToNewer sends a hint on for a newer program, a limited number of times; then the

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/reveille-run/reveille/core"
@@ -39,6 +40,9 @@ func (d Deciding) check() error {
 		return core.Errorf(core.CodeInvalid, "the decision names neither a tool call nor a suspension")
 	case !utf8.ValidString(d.Target) || !utf8.Valid(d.Decision.Payload) || !utf8.Valid(d.Decision.Arguments) || !utf8.ValidString(d.Decision.Reason):
 		return core.Errorf(core.CodeInvalid, "the decision is not UTF-8")
+	}
+	if strings.HasPrefix(d.Decision.ID, core.WakePrefix) {
+		return core.Errorf(core.CodeInvalid, "the decision_id begins with %q, which only decisions of the clock may", core.WakePrefix)
 	}
 	return d.Decision.Check()
 }

@@ -112,6 +112,7 @@ func TestRefusedDecision(t *testing.T) {
 		code   core.Code // "": it is taken
 		text   string
 	}{
+		{"an id of the clock", none, deciding("s", "wake-1"), core.CodeInvalid, `the decision_id begins with "wake-", which only decisions of the clock may`},
 		{"no target", none, deciding("", "d"), core.CodeInvalid, "the decision names neither a tool call nor a suspension"},
 		{"an unknown action", none, deciding("c0", "d", func(d *mailbox.Deciding) { d.Decision.Action = "allow" }), core.CodeInvalid, `invalid action "allow", allowed are "resume" and "cancel"`},
 		{"a payload that is not JSON", none, deciding("c0", "d", says(`{`)), core.CodeInvalid, "payload is not JSON"},

@@ -79,8 +79,8 @@ func (w *world) suspend(t *testing.T, head thread.Head, outcome thread.Outcome, 
 	var records []store.Record
 	for i, ticket := range tickets {
 		id := thread.TicketKey(head.Run.ID, ticket.Suspension.ID)
-		kinds := map[core.TicketKind]thread.TicketKind{"": thread.TicketPerson, core.TicketPerson: thread.TicketPerson, core.TicketClient: thread.TicketClient, core.TicketChild: thread.TicketChild}
-		held = append(held, thread.Ticket{Call: uint8(i), Kind: kinds[ticket.Kind], ID: id})
+		kinds := map[core.TicketKind]thread.TicketKind{"": thread.TicketPerson, core.TicketPerson: thread.TicketPerson, core.TicketClient: thread.TicketClient, core.TicketChild: thread.TicketChild, core.TicketTimer: thread.TicketTimer}
+		held = append(held, thread.Ticket{Call: uint8(i), Kind: kinds[ticket.Kind], ID: id, WakeAt: ticket.WakeAt, Keep: ticket.Keep})
 		records = append(records, store.Record{
 			Name: recordname.Suspension(head.Run.ID, head.Run.Base-1, uint8(i), id), Fence: head.Claim.Fence,
 			Version: head.Version + 1, Payload: encoded(t, thread.TicketRecord{Ticket: ticket}),

@@ -99,14 +99,14 @@ func (u *deciding) matches(ctx context.Context, head thread.Head, record store.R
 		return false, fmt.Errorf("%s: %w", record.Name, err)
 	}
 	turn, index, ok := decisionPlace(record.Name)
-	counted := slices.Contains(head.Recent, thread.DecisionKey(receipt.RunID, stored.Suspension, stored.ID))
+	counted := slices.Contains(head.Recent, stored.Key(receipt.RunID))
 	// turn > head.Seq: of a turn that never became visible. Once another decision on the
 	// target was seen, only the one that is looked for is worth a read of its turn.
 	if !ok || !counted || stored.ID != u.said.ID && u.other || turn > head.Seq {
 		return false, nil
 	}
 	calls, err := u.s.reads.callsOf(ctx, u.key, turn)
-	if index >= len(calls) || stored.Suspension != u.asked.Target && calls[index].ID != u.asked.Target {
+	if index >= len(calls) || stored.About(receipt.RunID) != thread.TicketKey(receipt.RunID, u.asked.Target) && calls[index].ID != u.asked.Target {
 		return false, err
 	}
 	if stored.ID != u.said.ID {
@@ -114,7 +114,7 @@ func (u *deciding) matches(ctx context.Context, head thread.Head, record store.R
 		return false, nil
 	}
 	receipt.CallID, receipt.SuspensionID, receipt.Turn, receipt.Index = calls[index].ID, stored.Suspension, turn, index
-	u.receipt, u.ticket, u.known = receipt, thread.TicketKey(receipt.RunID, stored.Suspension), true
+	u.receipt, u.ticket, u.known = receipt, stored.About(receipt.RunID), true
 	return true, u.same(stored)
 }
 

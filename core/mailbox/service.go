@@ -72,6 +72,7 @@ type Service struct {
 	env     *env.Env
 	store   store.Backend
 	records thread.Records
+	woken   func(thread.Head, thread.Result) ([]store.Record, error) // see wokenIn
 	waker   Waker
 	log     *slog.Logger
 
@@ -113,7 +114,7 @@ func New(o Options) (*Service, error) {
 		return nil, err
 	}
 	s := &Service{
-		env: o.Env, store: o.Store, records: o.Records, waker: o.Waker, log: o.Logger,
+		env: o.Env, store: o.Store, records: o.Records, woken: wokenIn(o.Records), waker: o.Waker, log: o.Logger,
 		worker: o.Worker, lease: o.Lease, keep: o.KeepUsage, fits: o.Fits, aside: o.Quarantined, accepts: o.Accepts, publisher: o.Publisher,
 		ledger: ledger,
 		reads:  reader{env: o.Env, store: o.Store, records: o.Records, price: o.Price},

@@ -19,8 +19,8 @@ func (s *Service) Tickets(ctx context.Context, key core.ThreadKey, head thread.H
 	return s.reads.tickets(ctx, key, head)
 }
 
-// Asked reads the tickets of the open run that a person or a client decides, in call order,
-// without those that are decided. store.ErrCorrupt: the record of one is missing.
+// Asked reads the undecided tickets of the open run that ask a person or a client, in call order:
+// not those of child runs and timers. store.ErrCorrupt: the record of one is missing.
 func (s *Service) Asked(ctx context.Context, key core.ThreadKey, head thread.Head) ([]core.Ticket, error) {
 	return s.reads.asked(ctx, key, head)
 }
@@ -57,7 +57,7 @@ func (r reader) tickets(ctx context.Context, key core.ThreadKey, head thread.Hea
 func (r reader) asked(ctx context.Context, key core.ThreadKey, head thread.Head) ([]core.Ticket, error) {
 	var asked []core.Ticket
 	for _, t := range slices.SortedFunc(slices.Values(head.Tickets), func(a, b thread.Ticket) int { return cmp.Compare(a.Call, b.Call) }) {
-		if t.Kind == thread.TicketChild || t.Decision != 0 {
+		if t.Kind == thread.TicketChild || t.Kind == thread.TicketTimer || t.Decision != 0 {
 			continue
 		}
 		ticket, err := r.ticket(ctx, key, head, t)

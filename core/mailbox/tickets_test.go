@@ -44,12 +44,12 @@ func TestTickets(t *testing.T) {
 	}
 }
 
-// Asked leaves out what was decided and what a child run decides.
+// Asked leaves out what was decided and what a child run or the clock decides.
 func TestAskedIsWhatAPersonOrAClientDecides(t *testing.T) {
-	w, _ := waiting(t, asks(0), asks(1), asks(2), asks(3))
+	w, _ := waiting(t, asks(0), asks(1), asks(2), asks(3), asks(4))
 	w.decide(t, deciding("c0", "d"))
 	head := w.head(t)
-	head.Tickets[1].Kind, head.Tickets[2].Kind = thread.TicketChild, thread.TicketClient
+	head.Tickets[1].Kind, head.Tickets[2].Kind, head.Tickets[4].Kind = thread.TicketChild, thread.TicketClient, thread.TicketTimer
 	got, err := w.Asked(t.Context(), key, head)
 	if diff := cmp.Diff([]core.Ticket{asks(2), asks(3)}, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)

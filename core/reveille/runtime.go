@@ -71,12 +71,12 @@ func (r *Runtime) As(id Identity) *Runtime {
 // Host returns the value that protocol adapters serve.
 func (r *Runtime) Host() *host.Host { return r.host }
 
-// Run sends input to an agent, and returns when the run has ended or a person must decide.
-// While the run waits only for child runs, Run waits too.
+// Run sends input to an agent, and returns when the run has ended, a person must decide, or it
+// waits for a time. While the run waits only for child runs, Run waits too.
 //
 // The error is nil if the run ended without failing: with its model's answer, by a stop policy
 // or a gate, or by a cancel. [Result].Termination tells which. It is also nil if Result.Tickets
-// wait for a decision. Otherwise it is one of these:
+// wait for a decision or a time. Otherwise it is one of these:
 //
 //   - A run that failed is a [*RunError]; the result has what the run has stored.
 //   - A refused input has code invalid or not_found, and no run.

@@ -26,7 +26,8 @@
 // [NewResult] and [Failed] make the text that the model reads. [Result.With] adds changes of
 // the state and effects, which are committed with the result. [Result.WithMetadata] adds
 // data for clients and hooks that the model does not read. [Suspended] makes the call wait
-// for a decision. After the decision the tool runs again and finds it in [Call.Resume].
+// for a decision, or until a time. Then the tool runs again and finds the decision in
+// [Call.Resume].
 //
 // # Errors
 //

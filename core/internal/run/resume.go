@@ -116,7 +116,7 @@ func asked(t thread.TicketRecord) state.Command {
 // approver who was asked for permission and gave none has denied it.
 func refusal(d core.Decision, t core.Ticket) tool.Result {
 	status := core.ResultCancelled
-	if t.Refuses(d) || t.Mode == core.ResumeReplay {
+	if t.Refuses(d) || t.Mode == core.ResumeReplay && t.Kind != core.TicketTimer {
 		status = core.ResultDenied
 	}
 	message := string(status)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/recordname"
@@ -67,6 +68,16 @@ func (w *tickets) suspend(ctx context.Context, t *task, s core.TicketRequest, by
 	if !t.hooks.IsZero() {
 		k.record.Hooks = &t.hooks
 	}
+	if !s.WakeAt.IsZero() {
+		switch k.WakeAt = s.WakeAt.UnixMilli(); {
+		case !byTool:
+			return refuse("a gate has asked for a time to wake, which only a tool may")
+		case k.WakeAt-r.holder.env.Millis() > core.MaxWait.Milliseconds():
+			return refuse(fmt.Sprintf("it waits until %s, at most 366 days are allowed", s.WakeAt.UTC().Format(time.RFC3339)))
+		}
+		k.WakeAt = max(k.WakeAt, 1) // a time long past is one that has come
+		k.Keep, k.record.WakeAt, k.record.Keep = s.Keep, k.WakeAt, s.Keep
+	}
 	if s.Timeout > 0 { // from now, and not from the write: the record is made before it
 		k.Deadline = r.holder.env.Millis() + s.Timeout.Milliseconds()
 		k.record.Deadline = k.Deadline
@@ -115,6 +126,8 @@ func newTicket(run core.ID, call core.ToolCall, s core.TicketRequest) *ticket {
 		k.Kind = thread.TicketClient
 	case core.TicketChild:
 		k.Kind = thread.TicketChild
+	case core.TicketTimer:
+		k.Kind = thread.TicketTimer
 	}
 	k.ID = thread.TicketKey(run, s.ID)
 	return k

@@ -100,6 +100,9 @@ type Result struct {
 	Second int64
 	// Claimed: the transition took the claim; its fence is the new head's.
 	Claimed bool
+	// Woken are the tickets that the clock has decided; their decisions must be stored before
+	// the head.
+	Woken []Woken
 	// Outcome of a CommitStep or CommitClose.
 	Outcome Outcome
 	// Stretch is the stretch of the run that the write ends, with everything spent on

@@ -72,8 +72,12 @@ func (r *Run) suspendCalls(standing *Tickets, coming Tickets) error {
 			return invalid("suspend: call %d of %d", t.Call, len(r.Calls))
 		case r.Calls[t.Call] == CallDone:
 			return invalid("suspend: call %d already has its result", t.Call)
-		case t.Kind > TicketChild:
+		case t.Kind > TicketTimer:
 			return invalid("suspend: ticket of call %d has the unknown kind %d", t.Call, t.Kind)
+		case t.Kind == TicketTimer && t.WakeAt <= 0, t.Kind != TicketTimer && t.Kind != TicketPerson && t.WakeAt > 0:
+			return invalid("suspend: ticket of call %d, of kind %s, wakes at %d", t.Call, t.Kind, t.WakeAt)
+		case t.Keep && t.Kind != TicketTimer:
+			return invalid("suspend: ticket of call %d, of kind %s, is kept", t.Call, t.Kind)
 		}
 		if r.Calls[t.Call] == CallCancelling {
 			continue
@@ -97,11 +101,11 @@ func (r *Run) suspendCalls(standing *Tickets, coming Tickets) error {
 }
 
 // supersede cancels the calls whose tickets are undecided, since a person sent a
-// message instead of deciding. A call that waits for a child run continues to wait:
-// no person was asked. It reports whether there was one to cancel.
+// message instead of deciding. A call that waits for a child run, or for a timer that is kept,
+// continues to wait: no person was asked. It reports whether there was one to cancel.
 func (r *Run) supersede(standing *Tickets) (any bool) {
 	*standing = slices.DeleteFunc(*standing, func(t Ticket) bool {
-		if t.Decision != 0 || t.Kind == TicketChild {
+		if t.Decision != 0 || t.Kind == TicketChild || t.Keep {
 			return false
 		}
 		r.Calls[t.Call] = CallCancelling
@@ -127,11 +131,12 @@ func (r *Run) superseded(standing Tickets) bool {
 
 // goesOn reports whether a round that waits has something to do: no ticket is
 // undecided, or one is decided and the round does not wait for all of them, or a call was
-// superseded, which waits for none.
-func (r *Run) goesOn(standing Tickets) bool {
+// superseded, which waits for none. A ticket that wakes by now counts as decided.
+func (r *Run) goesOn(standing Tickets, now int64) bool {
 	undecided, decided := false, false
-	for _, t := range standing {
-		undecided, decided = undecided || t.Decision == 0, decided || t.Decision != 0
+	for i := range standing {
+		over := standing[i].Decision != 0 || standing[i].wakes(now)
+		undecided, decided = undecided || !over, decided || over
 	}
 	return !undecided || decided && !r.Batch || r.superseded(standing)
 }

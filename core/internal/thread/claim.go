@@ -35,7 +35,8 @@ func (h *Head) Late() int64 {
 // work may start yet, Claimed is false. A Hint then has the time to try again, and
 // nothing is written unless the time at which the thread is due was wrong. An expired
 // claim is taken over; overdue tickets and exhausted attempts turn the claim into one
-// that closes the run.
+// that closes the run. Tickets whose time to wake has come are decided, also if the run waits for
+// others and there is nothing to claim: Woken has them.
 //
 // If there is something to claim, ErrSchema refuses a program that does not
 // understand a record of the thread. ErrSuspect refuses a claim that is not Alone of
@@ -70,11 +71,17 @@ func (c TakeClaim) apply(h *Head, t Transition) (Result, error) {
 		due = max(madeAt((*list)[i].ID), (*list)[i].AvailableAt)
 		h.openRun(list, i)
 	}
-	switch {
-	case h.Run.Status == Waiting && h.Tickets.overdue(t.Now):
+	var woken []Woken
+	if h.Run.Status == Waiting && h.Tickets.overdue(t.Now) {
 		h.beginClosing(ReasonExpired, t) // the messages to the run are kept
+	} else {
+		woken = wakeTickets(h, t)
+	}
+	switch {
 	case !h.Ready() || h.Run.AvailableAt > t.Now:
-		return h.early(t), nil
+		early := h.early(t)
+		early.Unchanged, early.Woken = early.Unchanged && len(woken) == 0, woken
+		return early, nil
 	case h.Run.Attempts >= MaxAttempts && h.Run.Status != Closing:
 		h.beginClosing(ReasonDeadLetter, t)
 		h.announce(t, OutboxDeadLettered, h.Run.ID)
@@ -95,7 +102,7 @@ func (c TakeClaim) apply(h *Head, t Transition) (Result, error) {
 	if h.Run.Cursor != CursorTools && h.Run.Status != Closing { // a round that is taken on has its step's start behind it
 		h.Claim.Queued = max(t.Now-due, 0)
 	}
-	return Result{Claimed: true}, nil
+	return Result{Claimed: true, Woken: woken}, nil
 }
 
 // early is the result of a claim that found nothing to do yet. A due time that has

@@ -162,13 +162,19 @@ func (w *writer) tables(h *Head) {
 	w.inbox(h.Inbox)
 }
 
-// ticketWakes is the bit of a ticket's kind that marks a time to wake as the last
-// field.
+// ticketWakes is the bit of a ticket's kind that marks a time to wake as the last field. Programs
+// that know no timers take a timer for a client's ticket, or for a child's if it is kept, which no
+// input supersedes: those have no time to wake.
 const ticketWakes = 1 << 7
 
 func (w *writer) ticket(t Ticket) {
 	kind := byte(t.Kind)
-	if t.WakeAt > 0 {
+	switch {
+	case t.Kind == TicketTimer && t.Keep:
+		kind = byte(TicketChild) | ticketWakes
+	case t.Kind == TicketTimer:
+		kind = byte(TicketClient) | ticketWakes
+	case t.WakeAt > 0:
 		kind |= ticketWakes
 	}
 	w.byte(t.Call)
@@ -176,7 +182,7 @@ func (w *writer) ticket(t Ticket) {
 	w.uint(t.ID)
 	w.uint(t.Decision)
 	w.time(t.Deadline)
-	if t.WakeAt > 0 {
+	if kind&ticketWakes != 0 {
 		w.time(t.WakeAt)
 	}
 }

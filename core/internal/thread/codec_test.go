@@ -80,7 +80,7 @@ var encodedHeads = []struct {
 				ID: id("r"), Dispatch: id("d"), Status: thread.Waiting, Cursor: thread.CursorTools, Step: 1, Base: 5, TurnFence: 3,
 				Calls: []thread.CallStatus{thread.CallSuspended, thread.CallSuspended}, WaitsSince: 2, Children: []core.ID{id("k"), id("l")},
 			},
-			Tickets: []thread.Ticket{{Call: 0, Kind: thread.TicketClient, ID: 12, Deadline: 13, WakeAt: 300}, {Call: 1, Kind: thread.TicketClient, ID: 14}},
+			Tickets: []thread.Ticket{{Call: 0, Kind: thread.TicketTimer, ID: 12, Deadline: 13, WakeAt: 300}, {Call: 1, Kind: thread.TicketClient, ID: 14}},
 		},
 		"\x01\x01\x09" + "c" + z + "c" + z + "\x07\x00" + "\x44" + "\x00\x03\x04\x00" + "\x01\x02\x03\x04" + "\x00\x00\x01\x00" +
 			"r" + z + "d" + z + "\x00\x01\x00\x02\x01\x05\x03\x00\x00" + "\x00\x00\x00\x00" + "\x02\x02\x02" + "\x88" +
@@ -292,7 +292,9 @@ func TestDecodeRefusesValuesAndCountsThatNoHeadHas(t *testing.T) {
 		{"cursor", func(h *thread.Head) { h.Run.Cursor = 2 }, func(h *thread.Head) { h.Run.Cursor = 3 }},
 		{"call status", func(h *thread.Head) { h.Run.Calls[31] = 5 }, func(h *thread.Head) { h.Run.Calls[31] = 6 }},
 		{"ticket kind", func(h *thread.Head) { h.Tickets[7].Kind = 2 }, func(h *thread.Head) { h.Tickets[7].Kind = 3 }},
-		{"kind of a ticket that wakes", func(h *thread.Head) { h.Tickets[7] = thread.Ticket{Kind: 2, WakeAt: math.MaxInt64} }, func(h *thread.Head) { h.Tickets[7] = thread.Ticket{Kind: 3, WakeAt: 1} }},
+		{"kind of a ticket that wakes", func(h *thread.Head) {
+			h.Tickets[7] = thread.Ticket{Kind: thread.TicketTimer, Keep: true, WakeAt: math.MaxInt64}
+		}, func(h *thread.Head) { h.Tickets[7] = thread.Ticket{Kind: 4, WakeAt: 1} }},
 		{"children", func(*thread.Head) {}, func(h *thread.Head) { h.Run.Children = slices.Repeat([]core.ID{id("k")}, 17) }},
 		{"a child", func(h *thread.Head) { h.Run.Children[15] = core.ID{15: 1} }, func(h *thread.Head) { h.Run.Children[15] = core.ID{} }},
 		{"inbox kind", func(h *thread.Head) { h.Inbox[7].Kind = 1 }, func(h *thread.Head) { h.Inbox[7].Kind = 2 }},

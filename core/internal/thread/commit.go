@@ -60,7 +60,8 @@ func (c CommitTurn) apply(h *Head, t Transition) (Result, error) {
 //   - Done becomes Close when RunEnd is to run or a call is open; with an unchanged
 //     Seq, the close takes a round whose calls are all done;
 //   - Yield becomes Continue with Keep, unless the head covers records that the
-//     program does not understand.
+//     program does not understand, or a ticket is to be decided by the clock, which only a
+//     claim does.
 //
 // Calls are the statuses that the step leaves, nil for no change. Tickets are the
 // suspensions that it knows of; existing ones stay unchanged. When there are more
@@ -122,7 +123,7 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 	if err := h.adopt(t, c.Schema); err != nil {
 		return Result{}, err
 	}
-	outcome, err := h.outcome(c)
+	outcome, err := h.outcome(c, t.Now)
 	if err != nil {
 		return Result{}, err
 	}
@@ -132,7 +133,7 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 	}
 	switch outcome {
 	case Yield:
-		if c.Keep && h.Schema <= t.Schemas.Reads {
+		if c.Keep && h.Schema <= t.Schemas.Reads && !h.Tickets.anyWakes(t.Now) {
 			r.Outcome = Continue
 			h.Claim.Lease, h.Claim.Queued = max(h.Claim.Lease, t.Now+c.Lease), 0
 			return r, nil

@@ -60,7 +60,7 @@ func (c Decide) apply(h *Head, t Transition) (Result, error) {
 	if c.Resume {
 		h.Run.Calls[c.Call] = CallResuming
 	}
-	if h.Run.Status == Waiting && h.Run.goesOn(h.Tickets) {
+	if h.Run.Status == Waiting && h.Run.goesOn(h.Tickets, t.Now) {
 		h.Run.resume()
 	}
 	return Result{Hint: h.wake(t.Now)}, nil

@@ -160,6 +160,9 @@ func (r *reader) ticket() Ticket {
 	t.ID, t.Decision, t.Deadline = r.uint(), r.uint(), r.time()
 	if kind&ticketWakes != 0 {
 		t.WakeAt = r.moment()
+		if t.Keep = t.Kind == TicketChild; t.Keep || t.Kind == TicketClient {
+			t.Kind = TicketTimer
+		}
 	}
 	return t
 }

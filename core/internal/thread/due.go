@@ -3,7 +3,7 @@ package thread
 // due is the time when the sweep must look at the thread. The old value stays while
 // it is neither late nor past, so that an index on it is touched rarely.
 func (h *Head) due(old int64, t Transition) int64 {
-	at, ok := h.earliest()
+	at, ok := h.earliest(t.Now)
 	if !ok {
 		return 0
 	}
@@ -19,7 +19,7 @@ func (h *Head) due(old int64, t Transition) int64 {
 
 // earliest is the first time at which a worker could do something for the thread; 0
 // means now.
-func (h *Head) earliest() (at int64, ok bool) {
+func (h *Head) earliest(now int64) (at int64, ok bool) {
 	note := func(t int64) {
 		if !ok || t < at {
 			at, ok = t, true
@@ -51,6 +51,9 @@ func (h *Head) earliest() (at int64, ok bool) {
 			if t.Deadline != 0 && t.Decision == 0 {
 				note(t.Deadline)
 			}
+			if t.WakeAt != 0 && t.Decision == 0 {
+				note(t.lookAt(now))
+			}
 		}
 	}
 	return at, ok
@@ -71,7 +74,7 @@ func (h *Head) wake(now int64) *Hint {
 		case h.Ready(), h.Tickets.overdue(now):
 			return &Hint{Dispatch: h.Run.Dispatch}
 		}
-		return nil
+		return wakeLater(h, now)
 	}
 	if list, i := h.queue().best(now); list != nil {
 		return &Hint{Dispatch: (*list)[i].ID}

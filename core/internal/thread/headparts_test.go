@@ -84,7 +84,7 @@ func checkTickets(check checker, h thread.Head) {
 			check(s != thread.CallCancelling || open[uint8(i)] == 1, "the run waits though call %d was superseded", i)
 		}
 		spoken := slices.ContainsFunc(h.Inbox, func(e thread.InboxEntry) bool { return e.Kind == thread.InboxPerson })
-		asks := slices.ContainsFunc(h.Tickets, func(t thread.Ticket) bool { return t.Kind != thread.TicketChild && t.Decision == 0 })
+		asks := slices.ContainsFunc(h.Tickets, func(t thread.Ticket) bool { return t.Kind != thread.TicketChild && !t.Keep && t.Decision == 0 })
 		check(!spoken || !asks, "the run waits for people though one spoke")
 	}
 }
@@ -93,6 +93,7 @@ func checkTickets(check checker, h thread.Head) {
 // and not too late.
 func checkDue(check checker, h thread.Head, t thread.Transition) {
 	var times []int64
+	now := t.Now
 	if h.Deleted && !h.Erased {
 		times = append(times, 0)
 	}
@@ -110,6 +111,13 @@ func checkDue(check checker, h thread.Head, t thread.Transition) {
 		for _, t := range h.Tickets {
 			if t.Deadline != 0 && t.Decision == 0 {
 				times = append(times, t.Deadline)
+			}
+			switch at := t.WakeAt; {
+			case at == 0 || t.Decision != 0:
+			case at > now+900_000: // in time for the hint, which no queue holds back for longer
+				times = append(times, at-600_000)
+			default:
+				times = append(times, at)
 			}
 		}
 	default:

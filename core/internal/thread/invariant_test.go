@@ -116,7 +116,9 @@ type checker func(ok bool, format string, args ...any)
 
 // checkOrder is what holds between a head and the next.
 func checkOrder(check checker, h, n thread.Head, t thread.Transition, r thread.Result) {
-	asks := n.Open() && slices.ContainsFunc(n.Tickets, func(k thread.Ticket) bool { return k.Kind != thread.TicketChild && k.Decision == 0 })
+	asks := n.Open() && slices.ContainsFunc(n.Tickets, func(k thread.Ticket) bool {
+		return (k.Kind == thread.TicketPerson || k.Kind == thread.TicketClient) && k.Decision == 0
+	})
 	check(asks == (n.Run.WaitsSince != 0), "it waits for a decision since %d", n.Run.WaitsSince)
 	if was := h.Run.WaitsSince; was != 0 && asks && h.Run.ID == n.Run.ID {
 		check(n.Run.WaitsSince == was, "it waits since %d, and not since %d any more", n.Run.WaitsSince, was)
@@ -277,7 +279,7 @@ func checkEnd(check checker, h, n thread.Head, r thread.Result) {
 // checkTimes is that the times of a run grow, and that none runs backwards.
 func checkTimes(check checker, h, n thread.Head) {
 	was, now := h.Times(), n.Times()
-	idle := n.Run.Status == thread.Waiting && n.Run.WaitsSince != 0
+	idle := n.Run.Status == thread.Waiting && slices.ContainsFunc(n.Tickets, func(k thread.Ticket) bool { return k.Decision == 0 && k.Kind != thread.TicketChild })
 	check(idle == (now.Since != 0), "it is idle since %d", now.Since)
 	check(now.Waited >= was.Waited, "it waited %d ms, before %d", now.Waited, was.Waited)
 	check(len(now.Losses) >= len(was.Losses) && len(now.Losses) <= min(thread.MaxLosses, int(n.Run.Lost)), "%d losses of %d, before %d", len(now.Losses), n.Run.Lost, len(was.Losses))
@@ -366,8 +368,15 @@ func checkLaidOut(check checker, t thread.Transition, h, n thread.Head) {
 		check(n.TailSum == h.TailSum, "the sum %d became %d", h.TailSum, n.TailSum)
 	}
 	for _, old := range h.Tickets {
-		for _, t := range n.Tickets {
-			check(old.ID != t.ID || old.Call != t.Call || old.WakeAt == t.WakeAt, "ticket %+v wakes at %d", old, t.WakeAt)
+		for _, now := range n.Tickets {
+			if old.ID != now.ID || old.Call != now.Call {
+				continue
+			}
+			check(old.WakeAt == now.WakeAt && old.Keep == now.Keep, "ticket %+v became %+v", old, now)
+			check(old.Decision == 0 || old.Decision == now.Decision, "ticket %+v was decided twice: %+v", old, now)
+			woken := old.Decision == 0 && now.Decision == thread.WakeKey(h.Run.ID, old.ID)
+			_, claims := t.Change.(thread.TakeClaim)
+			check(!woken || claims && old.WakeAt != 0 && old.WakeAt <= t.Now, "%T wakes ticket %+v at %d", t.Change, old, t.Now)
 		}
 	}
 }

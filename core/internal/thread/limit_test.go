@@ -59,7 +59,7 @@ func TestSizeOfATypicalHeadIsUnderAKilobyte(t *testing.T) {
 	h.TailSum, h.Run.Children = 1<<31, []core.ID{id("c1"), id("c2")}
 	h.Extensions = []thread.Extension{{Run: h.Run.ID, Tag: 2, Value: make([]byte, 8)}}
 	for i := range h.Tickets {
-		h.Tickets[i].WakeAt = start + 86_400_000
+		h.Tickets[i].Kind, h.Tickets[i].WakeAt = thread.TicketTimer, start+86_400_000
 	}
 	if len(h.Pending) != 2 || len(h.Tickets) != 2 || len(h.Inbox) != 2 || len(h.Recent) != 16 {
 		t.Fatalf("not what this is about:\n%s", describeHead(h))
@@ -103,7 +103,7 @@ func fullest(t *testing.T) thread.Head {
 		h.Inbox[i].Revision = math.MaxUint32
 	}
 	for i := range h.Tickets {
-		h.Tickets[i].Deadline, h.Tickets[i].WakeAt = math.MaxInt64, math.MaxInt64
+		h.Tickets[i].Kind, h.Tickets[i].Deadline, h.Tickets[i].WakeAt = thread.TicketTimer, math.MaxInt64, math.MaxInt64
 	}
 	for i := range 16 {
 		h.Run.Children = append(h.Run.Children, id(fmt.Sprint("child", i)))

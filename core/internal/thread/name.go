@@ -19,7 +19,7 @@ func (s CallStatus) String() string {
 }
 
 // String returns the kind's name.
-func (k TicketKind) String() string { return name(k, "person", "client", "child") }
+func (k TicketKind) String() string { return name(k, "person", "client", "child", "timer") }
 
 // String returns the kind's name.
 func (k InboxKind) String() string { return name(k, "person", "internal") }

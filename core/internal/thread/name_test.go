@@ -24,7 +24,7 @@ func TestNamesOfWhatAHeadHolds(t *testing.T) {
 		{"reason", func(v uint8) fmt.Stringer { return thread.Reason(v) }, []string{"none", "own", "cancelled", "superseded", "expired", "dead-letter", "6"}},
 		{"cursor", func(v uint8) fmt.Stringer { return thread.Cursor(v) }, []string{"start", "infer", "tools", "3"}},
 		{"call", func(v uint8) fmt.Stringer { return thread.CallStatus(v) }, []string{"new", "running", "suspended", "resuming", "cancelling", "done", "6"}},
-		{"ticket", func(v uint8) fmt.Stringer { return thread.TicketKind(v) }, []string{"person", "client", "child", "3"}},
+		{"ticket", func(v uint8) fmt.Stringer { return thread.TicketKind(v) }, []string{"person", "client", "child", "timer", "4"}},
 		{"inbox", func(v uint8) fmt.Stringer { return thread.InboxKind(v) }, []string{"person", "internal", "2"}},
 		{"nack", func(v uint8) fmt.Stringer { return thread.NackKind(v) }, []string{"failed", "given", "model", "lacks", "4"}},
 		{"outcome", func(v uint8) fmt.Stringer { return thread.Outcome(v) }, []string{"none", "continue", "yield", "wait", "close", "done", "6"}},

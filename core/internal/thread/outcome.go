@@ -22,7 +22,7 @@ func (o Outcome) String() string {
 
 // outcome derives the outcome from the requested one. It never lets a run wait that
 // no event could wake: a wait has an undecided ticket.
-func (h *Head) outcome(c CommitStep) (o Outcome, err error) {
+func (h *Head) outcome(c CommitStep, now int64) (o Outcome, err error) {
 	switch c.Outcome {
 	case Yield:
 		return Yield, nil
@@ -32,7 +32,7 @@ func (h *Head) outcome(c CommitStep) (o Outcome, err error) {
 			return Yield, nil
 		case slices.Contains(h.Run.Calls, CallRunning):
 			return o, invalid("commit step: wait while a call still runs")
-		case h.Run.OpenCalls() && h.Run.goesOn(h.Tickets), len(h.Inbox) > 0 && !h.Run.OpenCalls():
+		case h.Run.OpenCalls() && h.Run.goesOn(h.Tickets, now), len(h.Inbox) > 0 && !h.Run.OpenCalls():
 			return Yield, nil
 		case slices.Contains(h.Run.Calls, CallSuspended):
 			return Wait, nil // what is in the inbox waits along: no step could read it before the calls have results

@@ -32,7 +32,26 @@ type TicketRecord struct {
 // when the head's ticket, or the call's result, names it.
 type DecisionRecord struct {
 	core.Decision
-	Suspension string `json:"suspension"` // id of what it decides
+	Suspension string `json:"suspension"` // id of what it decides; of a decision of the clock: see Ticket
+	// Ticket is the key of what the clock decides, see [TicketKey]: the head, from which it decides,
+	// has no id; 0: of any other decision.
+	Ticket uint64 `json:"ticket,omitempty"`
+}
+
+// Key is the head's form of the decision's id.
+func (d *DecisionRecord) Key(run core.ID) uint64 {
+	if d.Ticket != 0 {
+		return WakeKey(run, d.Ticket)
+	}
+	return DecisionKey(run, d.Suspension, d.ID)
+}
+
+// About is the key of the ticket that the decision is about.
+func (d *DecisionRecord) About(run core.ID) uint64 {
+	if d.Ticket != 0 {
+		return d.Ticket
+	}
+	return TicketKey(run, d.Suspension)
 }
 
 // RoundRecord is the payload of C#<run>#round#<version>: the state of a tool round

@@ -65,7 +65,11 @@ func TestWhatIsRefusedOfCalls(t *testing.T) {
 		change thread.Change
 		want   string
 	}{
-		{"a ticket of no kind", thread.Suspend{Fence: 1, Tickets: []thread.Ticket{{ID: 1, Kind: thread.TicketChild + 1}}}, "suspend: ticket of call 0 has the unknown kind 3"},
+		{"a ticket of no kind", thread.Suspend{Fence: 1, Tickets: []thread.Ticket{{ID: 1, Kind: thread.TicketTimer + 1}}}, "suspend: ticket of call 0 has the unknown kind 4"},
+		{"a timer without a time", thread.Suspend{Fence: 1, Tickets: []thread.Ticket{{ID: 1, Kind: thread.TicketTimer}}}, "suspend: ticket of call 0, of kind timer, wakes at 0"},
+		{"a child's ticket with a time", thread.Suspend{Fence: 1, Tickets: []thread.Ticket{{ID: 1, Kind: thread.TicketChild, WakeAt: 5}}}, "suspend: ticket of call 0, of kind child, wakes at 5"},
+		{"a client's ticket with a time", thread.Suspend{Fence: 1, Tickets: []thread.Ticket{{ID: 1, Kind: thread.TicketClient, WakeAt: 5}}}, "suspend: ticket of call 0, of kind client, wakes at 5"},
+		{"a person's ticket that is kept", thread.Suspend{Fence: 1, Tickets: []thread.Ticket{{ID: 1, WakeAt: 5, Keep: true}}}, "suspend: ticket of call 0, of kind person, is kept"},
 		{"a ticket of no call", thread.Suspend{Fence: 1, Tickets: []thread.Ticket{{ID: 1, Call: 2}}}, "suspend: call 2 of 2"},
 		{"too few calls of a nack", thread.Nack{Fence: 1, Calls: one}, "1 call statuses for 2 calls"},
 		{"too few calls of a suspend", thread.Suspend{Fence: 1, Calls: one}, "1 call statuses for 2 calls"},

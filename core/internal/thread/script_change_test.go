@@ -200,20 +200,21 @@ func (w words) calls() (calls []thread.CallStatus) {
 	return calls
 }
 
-// tickets reads call:id[:kind[:deadline[:time to wake at]]].
+// tickets reads call:id[:kind[:deadline[:time to wake at[:keep]]]]; the deadline may be empty.
 func (w words) tickets(now int64) (tickets []thread.Ticket) {
 	for _, text := range w.list("tickets") {
 		parts := strings.Split(text, ":")
 		t := thread.Ticket{Call: uint8(w.number(parts[0])), ID: hash(parts[1])}
 		if len(parts) > 2 {
-			t.Kind = named(w, parts[2], thread.TicketPerson, thread.TicketChild)
+			t.Kind = named(w, parts[2], thread.TicketPerson, thread.TicketTimer)
 		}
-		if len(parts) > 3 {
+		if len(parts) > 3 && parts[3] != "" {
 			t.Deadline = now + w.duration(parts[3])
 		}
 		if len(parts) > 4 {
 			t.WakeAt = now + w.duration(parts[4])
 		}
+		t.Keep = len(parts) > 5 && parts[5] == "keep"
 		tickets = append(tickets, t)
 	}
 	return tickets

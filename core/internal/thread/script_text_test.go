@@ -141,7 +141,11 @@ func describeRun(b *strings.Builder, h thread.Head) {
 func describeTables(b *strings.Builder, h thread.Head) {
 	for _, t := range h.Tickets {
 		fmt.Fprintf(b, "  ticket %s of call %d, %s", name(t.ID), t.Call, t.Kind)
-		if t.Decision != 0 {
+		switch t.Decision {
+		case 0:
+		case thread.WakeKey(h.Run.ID, t.ID):
+			b.WriteString(", woken")
+		default:
 			fmt.Fprintf(b, ", decided by %s", name(t.Decision))
 		}
 		if t.Deadline != 0 {
@@ -149,6 +153,9 @@ func describeTables(b *strings.Builder, h thread.Head) {
 		}
 		if t.WakeAt != 0 {
 			fmt.Fprintf(b, ", wakes at %s", clock(t.WakeAt))
+		}
+		if t.Keep {
+			b.WriteString(", kept")
 		}
 		b.WriteString("\n")
 	}
@@ -213,8 +220,13 @@ func clock(at int64) string {
 	return (time.Duration(at-start) * time.Millisecond).String()
 }
 
+// name is what a script calls a hash; those of the clock's decisions have none.
 func name(hash uint64) string {
-	return trim(binary.BigEndian.AppendUint64(nil, hash))
+	text := trim(binary.BigEndian.AppendUint64(nil, hash))
+	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return "clock"
+	}
+	return text
 }
 
 func trim(b []byte) string { return strings.TrimRight(string(b), "\x00") }

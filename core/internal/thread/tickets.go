@@ -17,10 +17,11 @@ type Ticket struct {
 	ID       uint64 // see [TicketKey]; a call that suspends again has another
 	Decision uint64 // see [DecisionKey]; 0: open
 	Deadline int64  // 0: none
-	// WakeAt is when the call is to go on by itself, unix milliseconds; 0: it waits for a
-	// decision. This program writes none, and nothing follows from it yet: it makes no
-	// thread due and decides no ticket.
+	// WakeAt is when the call continues by itself, unix milliseconds; 0: it waits for a
+	// decision. The first claim after it decides the ticket: see [TakeClaim].
 	WakeAt int64
+	// Keep means that input does not supersede the ticket. Only a timer is kept.
+	Keep bool
 }
 
 // TicketKind is the decider: [core.TicketKind] as one byte.
@@ -31,6 +32,7 @@ const (
 	TicketPerson TicketKind = iota
 	TicketClient            // a tool that the client runs
 	TicketChild             // a child run
+	TicketTimer             // the clock, at WakeAt; a person may be earlier
 )
 
 // Tickets are the open tickets of a head: at most one for a call.
@@ -48,19 +50,35 @@ func (ts *Tickets) drop(call int) {
 	}
 }
 
+// any reports whether an undecided ticket is as f says.
+func (ts Tickets) any(f func(t Ticket) bool) bool {
+	return slices.ContainsFunc(ts, func(t Ticket) bool { return t.Decision == 0 && f(t) })
+}
+
 // asks reports whether a ticket waits for a person or a client.
 func (ts Tickets) asks() bool {
-	return slices.ContainsFunc(ts, func(t Ticket) bool { return t.Decision == 0 && t.Kind != TicketChild })
+	return ts.any(func(t Ticket) bool { return t.Kind == TicketPerson || t.Kind == TicketClient })
+}
+
+// sleeps reports whether a ticket waits for anything but a child run, which works meanwhile.
+func (ts Tickets) sleeps() bool {
+	return ts.any(func(t Ticket) bool { return t.Kind != TicketChild })
 }
 
 // AwaitChildren reports whether tickets are undecided, and all of those are of child runs.
 func (ts Tickets) AwaitChildren() bool {
-	return !ts.asks() && slices.ContainsFunc(ts, func(t Ticket) bool { return t.Decision == 0 })
+	return !ts.sleeps() && ts.any(func(Ticket) bool { return true })
+}
+
+// AwaitNobody reports whether tickets are undecided, and all of those are of child runs and of
+// timers: the run continues without a person.
+func (ts Tickets) AwaitNobody() bool {
+	return !ts.asks() && ts.any(func(Ticket) bool { return true })
 }
 
 // overdue reports whether an undecided ticket has expired.
 func (ts Tickets) overdue(now int64) bool {
-	return slices.ContainsFunc(ts, func(t Ticket) bool { return t.Decision == 0 && t.Deadline != 0 && t.Deadline <= now })
+	return ts.any(func(t Ticket) bool { return t.Deadline != 0 && t.Deadline <= now })
 }
 
 // TicketKey is the head's form of a suspension id; never 0.

@@ -43,8 +43,9 @@ func (h *Head) Times() (t Times) {
 // setTimes replaces the extension.
 func (h *Head) setTimes(t *Times) { h.setExtension(timesTag, t.encode()) }
 
-// idle reports whether the open run waits for a person or a client, and nothing of it runs.
-func (h *Head) idle() bool { return h.Open() && h.Run.Status == Waiting && h.Tickets.asks() }
+// idle reports whether the open run waits for a person, a client or the clock, and nothing of it
+// runs.
+func (h *Head) idle() bool { return h.Open() && h.Run.Status == Waiting && h.Tickets.sleeps() }
 
 // noteTimes notes in the next head that the run starts or ends such a wait. A run that is
 // over leaves the head with its times.

@@ -188,8 +188,11 @@ func (w *world) tickets(calls []thread.CallStatus) (tickets []thread.Ticket) {
 		if w.rand.IntN(3) == 0 {
 			t.Deadline = w.now + int64(w.rand.IntN(1_000_000))
 		}
-		if w.newer {
-			t.WakeAt = w.now + 1_000
+		if t.Kind == thread.TicketPerson && w.rand.IntN(2) == 0 {
+			t.WakeAt = w.now + int64(w.rand.IntN(2_000_000)) + 1
+		}
+		if t.WakeAt != 0 && w.rand.IntN(2) == 0 {
+			t.Kind, t.Keep = thread.TicketTimer, w.rand.IntN(2) == 0
 		}
 		tickets = append(tickets, t)
 	}

@@ -21,9 +21,12 @@ func CheckTicketRequest(s core.TicketRequest) error {
 		return core.Errorf(core.CodeInvalid, "resume mode %q does not exist", core.Excerpt(string(s.Mode)))
 	}
 	switch s.Kind {
-	case "", core.TicketPerson, core.TicketClient, core.TicketChild:
+	case "", core.TicketPerson, core.TicketClient, core.TicketChild, core.TicketTimer:
 	default:
 		return core.Errorf(core.CodeInvalid, "ticket kind %q does not exist", core.Excerpt(string(s.Kind)))
+	}
+	if err := checkWake(s); err != nil {
+		return err
 	}
 	if s.Timeout < 0 {
 		return core.Errorf(core.CodeInvalid, "the suspension's timeout is %s, want 0 (none) or more", s.Timeout)
@@ -39,6 +42,26 @@ func CheckTicketRequest(s core.TicketRequest) error {
 	}
 	if _, err := schema.Read(s.Response); err != nil {
 		return core.Errorf(core.CodeOf(err), "the suspension's response schema: %w", err)
+	}
+	return nil
+}
+
+// checkWake checks the members about a time to wake, but for how far ahead it is.
+func checkWake(s core.TicketRequest) error {
+	timer := s.Kind == core.TicketTimer
+	switch {
+	case s.WakeAt.IsZero() && timer:
+		return core.Errorf(core.CodeInvalid, "a suspension of kind timer needs a WakeAt")
+	case s.Keep && !timer:
+		return core.Errorf(core.CodeInvalid, "the suspension has Keep, which only the kind timer may have")
+	case s.WakeAt.IsZero():
+		return nil
+	case !timer && s.Kind != "" && s.Kind != core.TicketPerson:
+		return core.Errorf(core.CodeInvalid, "a suspension of kind %s has a WakeAt, which only the kinds timer and person may have", s.Kind)
+	case s.Timeout != 0:
+		return core.Errorf(core.CodeInvalid, "the suspension has a WakeAt and a Timeout, want one of them")
+	case s.Mode == core.ResumeAsArguments:
+		return core.Errorf(core.CodeInvalid, "the suspension has a WakeAt with resume mode %s: the clock has no arguments", s.Mode)
 	}
 	return nil
 }

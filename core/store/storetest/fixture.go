@@ -62,7 +62,11 @@ func fullHead(version uint64) thread.Head {
 		h.Delayed = append(h.Delayed, thread.Dispatch{
 			ID: core.ID{0xdd, 4, i}, Run: core.ID{0xaa, 4, i}, Revision: uint32(i), Priority: 255 - i, AvailableAt: 1<<63 - 1 - int64(i),
 		})
-		h.Tickets = append(h.Tickets, thread.Ticket{Call: i, Kind: thread.TicketKind(i % 3), ID: 1<<64 - 1, Decision: uint64(i), Deadline: int64(i), WakeAt: int64(i) << 40})
+		h.Tickets = append(h.Tickets, thread.Ticket{Call: i, Kind: thread.TicketKind(i % 3), ID: 1<<64 - 1, Decision: uint64(i), Deadline: int64(i)})
+		if i%2 > 0 {
+			k := &h.Tickets[len(h.Tickets)-1]
+			k.Kind, k.WakeAt, k.Keep = thread.TicketTimer, int64(i)<<40, i%4 > 1
+		}
 		h.Inbox = append(h.Inbox, thread.InboxEntry{ID: core.ID{0xee, i}, Revision: uint32(i), Kind: thread.InboxKind(i % 2)})
 		h.Recent = append(h.Recent, uint64(i), 1<<64-1-uint64(i))
 	}

@@ -1,0 +1,95 @@
+package thread
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// A ticket may have a time at which its call goes on by itself. No clock of a process that
+// sleeps decides it: the thread is due then, and the first claim after it decides the ticket by
+// its own clock, in its own write, also if the run waits for other tickets. A person who is
+// earlier decides it as any other ticket.
+
+// Times of tickets that wake, in milliseconds.
+const (
+	// wakeWithin is how far ahead a hint is sent: queues hold one back for so long.
+	wakeWithin = 15 * 60_000
+	// lookAhead is how long before the time to wake a sweep finds a thread that has no hint on
+	// its way, which it sends then: sweeps come late, and hints do not.
+	lookAhead = 10 * 60_000
+)
+
+// Woken is a ticket that the clock has decided.
+type Woken struct {
+	Call   uint8
+	Ticket uint64 // see [TicketKey]
+}
+
+// Decision is the decision's record. Each claim that wakes the ticket makes the same bytes.
+func (w Woken) Decision() DecisionRecord {
+	return DecisionRecord{
+		Decision: core.Decision{ID: fmt.Sprintf("%s%016x", core.WakePrefix, w.Ticket), Action: core.DecisionResume, Payload: json.RawMessage(`{"woken":"time"}`)},
+		Ticket:   w.Ticket,
+	}
+}
+
+// WakeKey is the head's form of the decision of the clock on a ticket, as [DecisionKey] is of
+// a person's.
+func WakeKey(run core.ID, ticket uint64) uint64 {
+	return key(run, "wake", fmt.Sprintf("%016x", ticket))
+}
+
+// wakes reports whether the time to wake has come.
+func (t *Ticket) wakes(now int64) bool { return t.Decision == 0 && t.WakeAt != 0 && t.WakeAt <= now }
+
+// anyWakes reports whether the time to wake of a ticket has come.
+func (ts Tickets) anyWakes(now int64) bool {
+	return ts.any(func(t Ticket) bool { return t.wakes(now) })
+}
+
+// lookAt is when a sweep must look at the ticket.
+func (t *Ticket) lookAt(now int64) int64 {
+	if t.WakeAt > now+wakeWithin {
+		return t.WakeAt - lookAhead
+	}
+	return t.WakeAt
+}
+
+// wakeTickets decides the tickets of the open run whose time to wake has come. A run that waited
+// for them is ready.
+func wakeTickets(h *Head, t Transition) (woken []Woken) {
+	if h.Run.Status == Closing {
+		return nil
+	}
+	for i := range h.Tickets {
+		k := &h.Tickets[i]
+		if !k.wakes(t.Now) {
+			continue
+		}
+		k.Decision = WakeKey(h.Run.ID, k.ID)
+		h.Recent.add(k.Decision)
+		h.Run.Calls[k.Call] = CallResuming
+		woken = append(woken, Woken{k.Call, k.ID})
+	}
+	if len(woken) > 0 {
+		h.raise(t)
+		if h.Run.Status == Waiting && h.Run.goesOn(h.Tickets, t.Now) {
+			h.Run.resume()
+		}
+	}
+	return woken
+}
+
+// wakeLater is the hint of a run that waits, for the first time to wake of its tickets; nil:
+// none is near, and a sweep sends the hint.
+func wakeLater(h *Head, now int64) (hint *Hint) {
+	for _, t := range h.Tickets {
+		near := t.Decision == 0 && t.WakeAt != 0 && t.WakeAt <= now+wakeWithin
+		if near && (hint == nil || t.WakeAt < hint.At) {
+			hint = &Hint{Dispatch: h.Run.Dispatch, At: t.WakeAt}
+		}
+	}
+	return hint
+}
