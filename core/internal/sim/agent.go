@@ -276,7 +276,7 @@ func (sc scripted) tools() []tool.Tool {
 		}
 		list = append(list, simTool{sc.w, spec})
 	}
-	list = append(append(list, sc.childTools()...), sc.askingTools()...)
+	list = slices.Concat(list, sc.childTools(), sc.askingTools(), sc.timerTools())
 	for i, t := range list {
 		t := t.(simTool)
 		t.spec.ReadOnly = sc.readOnly(t.spec.Name)
@@ -336,6 +336,10 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 			th.calls.acts[key] = false // it has only asked
 		}
 		return suspended, err
+	}
+	if napping, ok := th.asks.nap(h, t.spec.Name, key, call); ok {
+		th.calls.acts[key] = false
+		return napping, nil
 	}
 	switch t.spec.Name {
 	case "fail":

@@ -43,6 +43,8 @@ func (s script) endless(w *World) bool {
 func (sc scripted) toolFor(s script, name string) string {
 	of := func(names []string) string { return names[trait(name, 4, uint64(len(names)))] }
 	switch {
+	case sc.naps(s, name):
+		return of(timerNames)
 	case sc.w.config.Agents.Children && !sc.w.threadOf(s.name).child:
 		if sc.w.config.People.Asks {
 			return of(mixedNames)
@@ -63,7 +65,7 @@ func (sc scripted) toolFor(s script, name string) string {
 // callID is the model's id of a call. Where people name calls by it, it is
 // another in each turn: they may come late.
 func (sc scripted) callID(nonce uint64, i int) string {
-	if sc.w.config.People.Asks {
+	if sc.w.config.People.Asks || sc.w.config.Agents.Timers {
 		return fmt.Sprintf("c%d.%d", nonce, i)
 	}
 	return fmt.Sprintf("c%d", i)

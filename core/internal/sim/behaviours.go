@@ -24,6 +24,13 @@ const (
 	SpokenBesideChild // a person spoke to a run that waits for such calls alone
 	SpokenInMixedWait // or for people, too
 
+	// Calls that wait for a time.
+	WokenByClock // the clock has decided one
+	WokenBySweep // it has waited for longer than a queue holds a hint back
+	WokenEarly   // a person has decided earlier
+	DecidedLate  // a person's decision was refused, since the clock had decided
+	KeptTimer    // a person spoke, and it was kept
+
 	// Tool rounds.
 	EarlyTool     // a tool ran before its turn was committed
 	DroppedCall   // the turn was lost, and the model called again
@@ -95,6 +102,9 @@ var behaviourNames = [behaviours]string{
 	DelayedInterrupt: "an interrupt during a delayed run", DelayedFull: "a ninth delayed run", DelayedFirst: "a due run before queued ones",
 
 	ChildRefused: "a person's decision on a child's ticket", SpokenBesideChild: "input during a wait for children", SpokenInMixedWait: "input in a mixed wait",
+
+	WokenByClock: "a timer that the clock has woken", WokenBySweep: "a timer that no queue could hold back", WokenEarly: "a timer that a person woke earlier",
+	DecidedLate: "a decision on a timer that the clock has woken", KeptTimer: "a timer that was kept while a person spoke",
 
 	EarlyTool: "a tool that runs before the commit of its turn", DroppedCall: "an early call that is dropped",
 	ThrottledPart: "a throttled part of a tool",

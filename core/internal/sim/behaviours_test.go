@@ -20,6 +20,9 @@ func TestEachBehaviourHappensInAShareOfTheWorlds(t *testing.T) {
 		// Calls that wait for child runs.
 		{ChildRefused, 6}, {SpokenBesideChild, 3}, {SpokenInMixedWait, 2},
 
+		// Calls that wait for a time.
+		{WokenByClock, 5}, {WokenBySweep, 3}, {WokenEarly, 3}, {DecidedLate, 3}, {KeptTimer, 3},
+
 		// Tool rounds.
 		{ThrottledPart, 2},
 		{CutOffTool, 3},

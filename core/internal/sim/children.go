@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -164,8 +165,8 @@ func (p publisher) Publish(ctx context.Context, a mailbox.Announcement) error {
 		th.fail("the end of run %s is published as %+v, it ended as %s", a.RunID, a.Termination, final.end)
 	case a.Type == mailbox.RunEnded:
 		f.ends[a.RunID]++
-	case a.Type == mailbox.RunWaiting && !w.config.People.Asks:
-		th.fail("run %s is reported to wait for people, but the world has none who decide", a.RunID)
+	case a.Type == mailbox.RunWaiting && !slices.ContainsFunc(a.Tickets, func(t mailbox.AnnouncedTicket) bool { return t.Kind == core.TicketPerson }):
+		th.fail("run %s is reported to wait for people, and its tickets are %+v", a.RunID, a.Tickets)
 	}
 	if faulty && w.random.chance(0.1) {
 		return store.ErrThrottled

@@ -248,8 +248,8 @@ func (pe *people) submit(th *threadState, in *input, inline bool) {
 		if core.CodeOf(err) == core.CodeDeleted && !th.p.head.Deleted {
 			th.fail("the client of %s receives that the thread is deleted, and it is not", in.name)
 		}
-		if err == nil && inline && pe.w.config.Processes.Unswept && !th.inputs.isOver(in) {
-			return false // it has lost sight of its run, which it wants to see to the end
+		if err == nil && inline && pe.w.config.Processes.Unswept && !th.inputs.isOver(in) && wakesAt(&th.p.head) == 0 {
+			return false // it has lost sight of its run, which it wants to see to the end, or until that waits for a time
 		}
 		th.runs.checkLimited(in, err)
 		return err == nil || refused(err) || forever(err)

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -144,8 +145,8 @@ func (ca *calls) checkOutcome(arguments string, r *core.ToolResult) {
 	if r.Status == core.ResultInvalid {
 		ca.th.fail("call %s does not run: %q", key, text)
 	}
-	if r.Name == "childresult" && r.Status == core.ResultSet {
-		return // it is the child's outcome: see checkChildTold
+	if r.Status == core.ResultSet && (r.Name == "childresult" || slices.Contains(timerNames, r.Name) && text == `{"woken":"time"}`) {
+		return // it is the child's outcome, or the decision of the clock: see checkChildTold and checkClock
 	}
 	if !r.IsError && !strings.Contains(text, key) {
 		ca.th.fail("the result of call %s belongs to another call: %.80q", key, text)

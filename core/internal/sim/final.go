@@ -55,6 +55,9 @@ func (au *auditor) final() {
 		if h.Open() && h.Run.Status == thread.Waiting && !waits(h) {
 			au.w.fail(p, "the run waits without a ticket: %+v", *h)
 		}
+		if at := wakesAt(h); at != 0 {
+			au.w.fail(p, "a call still waits for its time, %d: %+v", at, *h)
+		}
 		th.runs.finalCounts()
 		th.checkListings(h)
 		for _, in := range th.inputs.accepted {
@@ -82,7 +85,7 @@ func (ru *runs) finalCounts() {
 	}
 }
 
-// waits reports whether a person or a client is asked for a decision.
+// waits reports whether a ticket is not decided.
 func waits(h *thread.Head) bool {
 	for _, t := range h.Tickets {
 		if t.Decision == 0 {
@@ -105,6 +108,7 @@ func (au *auditor) lookForForgotten() {
 	}
 	for _, p := range au.w.storage.partitions {
 		h := &p.head
+		au.lookForSleepers(p)
 		if h.Deleted || h.DueAt == 0 || h.Claim.Fence != 0 || p.state.hints > 0 || p.state.held > 0 || h.Run.Status == thread.Waiting {
 			continue // a ticket's deadline is the sweep's
 		}
@@ -125,13 +129,17 @@ func (au *auditor) lookForStranded() {
 		if p.head.Deleted { // and due for as long as a worker may live; final looks at its end
 			continue
 		}
-		since := max(p.head.DueAt, epoch.Add(max(p.changed, au.w.stop)).UnixMilli())
+		due := p.head.DueAt
+		if at := wakesAt(&p.head); at != 0 && (due == 0 || at < due) {
+			due = at
+		}
+		since := max(due, epoch.Add(max(p.changed, au.w.stop)).UnixMilli())
 		within := 2*sweepEvery + 10*time.Second
 		if au.w.config.Processes.Unswept {
 			within = unswept
 		}
 		late := au.w.millis() - since
-		if p.head.DueAt == 0 || late <= within.Milliseconds() {
+		if due == 0 || late <= within.Milliseconds() {
 			continue
 		}
 		stranded := func() {

@@ -137,6 +137,7 @@ func (c *Config) mix(n, turn int) {
 		}
 	}
 	c.narrows(n%Kinds, turn)
+	c.times(n % Kinds)
 }
 
 // tightens gives some worlds a store that takes no large records: most often where calls

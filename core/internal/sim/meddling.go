@@ -37,33 +37,42 @@ func (as *asks) checkMeddled(k *asked, before *thread.Head, err error) {
 	}
 }
 
-// checkSpoken looks at a person's message to a run that waits: it supersedes the
-// questions to people and clients, and changes nothing where the run waits for child runs
-// alone.
+// checkSpoken looks at a person's message to a run that waits: it supersedes the questions to
+// people and clients and the timers that are not kept, and changes nothing where the run waits
+// only for child runs and kept timers.
 func (as *asks) checkSpoken(a, b *thread.Head) {
 	if a.Run.ID != b.Run.ID || a.Run.Status != thread.Waiting || len(b.Inbox) != len(a.Inbox)+1 || b.Inbox[len(a.Inbox)].Kind != thread.InboxPerson {
 		return
 	}
-	child := func(t thread.Ticket) bool { return t.Kind == thread.TicketChild && t.Decision == 0 }
-	asks := func(t thread.Ticket) bool { return t.Kind != thread.TicketChild && t.Decision == 0 }
-	if !slices.ContainsFunc(a.Tickets, child) {
+	stays := func(t thread.Ticket) bool { return (t.Kind == thread.TicketChild || t.Keep) && t.Decision == 0 }
+	child := func(t thread.Ticket) bool { return stays(t) && t.Kind == thread.TicketChild }
+	asks := func(t thread.Ticket) bool { return !stays(t) && t.Decision == 0 }
+	if !slices.ContainsFunc(a.Tickets, stays) {
 		return
 	}
 	for _, t := range a.Tickets {
-		if child(t) && (!slices.Contains(b.Tickets, t) || b.Run.Calls[t.Call] != thread.CallSuspended) {
-			as.th.fail("after a person's input, call %d no longer waits for its child: %+v", t.Call, *b)
+		if stays(t) && (!slices.Contains(b.Tickets, t) || b.Run.Calls[t.Call] != thread.CallSuspended) {
+			as.th.fail("after a person's input, call %d no longer waits for its child or its time: %+v", t.Call, *b)
 		}
 	}
+	children := slices.ContainsFunc(a.Tickets, child)
+	if slices.ContainsFunc(a.Tickets, func(t thread.Ticket) bool { return stays(t) && t.Keep }) {
+		as.th.w.did(KeptTimer)
+	}
 	if slices.ContainsFunc(a.Tickets, asks) {
-		as.th.w.did(SpokenInMixedWait)
+		if children {
+			as.th.w.did(SpokenInMixedWait)
+		}
 		if b.Run.Status != thread.Running || slices.ContainsFunc(b.Tickets, asks) {
 			as.th.fail("after a person's input, a ticket for people is still open: %+v", *b)
 		}
 		return
 	}
-	as.th.w.did(SpokenBesideChild)
+	if children {
+		as.th.w.did(SpokenBesideChild)
+	}
 	if b.Run.Status != thread.Waiting || !slices.Equal(a.Run.Calls, b.Run.Calls) || !slices.Equal(a.Tickets, b.Tickets) {
-		as.th.fail("a person's input to a run that waits only for child runs changed it from %+v to %+v", *a, *b)
+		as.th.fail("a person's input to a run that waits only for child runs and kept timers changed it from %+v to %+v", *a, *b)
 	}
 }
 

@@ -24,6 +24,10 @@ func (pe *people) consider(th *threadState, k *asked) {
 		pe.interfere(th, k)
 		return
 	}
+	if k.ticket.WakeAt != 0 {
+		pe.disturb(th, k)
+		return
+	}
 	if k.ticket.Deadline != 0 && pe.w.random.chance(0.4) || pe.w.config.People.Forgetful && pe.w.random.chance(0.1) {
 		pe.w.Stats.Tickets.Undecided++
 		return
@@ -90,7 +94,7 @@ func (pe *people) decision(k *asked) deciding {
 	default:
 		d.said.Payload = payload(true)
 	}
-	if edited(id) && d.said.Action == core.DecisionResume && !k.ticket.Refuses(d.said) && k.ticket.Mode != core.ResumeAsResult {
+	if edited(id) && d.said.Action == core.DecisionResume && !k.ticket.Refuses(d.said) && k.ticket.Mode != core.ResumeAsResult && k.ticket.Kind != core.TicketTimer {
 		d.said.Arguments = json.RawMessage(fmt.Sprintf(`{"k":"%s", "by":"%s"}`, callKey(string(k.ticket.Arguments)), id))
 		if k.ticket.Mode == core.ResumeAsArguments { // the payload would be the arguments
 			d.said.Payload = nil
@@ -140,6 +144,9 @@ func (pe *people) decide(th *threadState, k *asked, d deciding) {
 		switch core.CodeOf(err) {
 		case core.CodeDecided, core.CodeNotFound, core.CodeConflict, core.CodeInvalid, core.CodeTooLarge, core.CodeDeleted:
 			th.asks.checkRefused(k, d.said, run, &before, err)
+			if core.CodeOf(err) == core.CodeDecided && k.decision != nil && k.decision.Ticket != 0 {
+				pe.w.did(DecidedLate)
+			}
 			return true
 		}
 		if err == nil {

@@ -99,6 +99,10 @@ func (q *queue) accept(h *host, hint core.WakeUp, delay time.Duration) {
 			q.w.strike(SiteHint, FaultDelayed)
 		}
 	}
+	if q.muted(hint, delay) {
+		copies = 0
+		q.w.strike(SiteHint, FaultDropped)
+	}
 	delay = max(delay, q.w.stalled())
 	for range copies {
 		q.carry(h, hint, delay+q.w.random.between(5*time.Millisecond, 45*time.Millisecond))

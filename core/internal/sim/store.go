@@ -34,6 +34,7 @@ type partition struct {
 	changed time.Duration // when the head was written last
 	listed  int64         // DueAt that a stale index still shows
 	lag     time.Duration // until when it does
+	writer  *host         // of the head
 	state   *threadState
 }
 
@@ -147,6 +148,7 @@ func (b backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit)
 		sure: w.config.Processes.Unswept && c.Head.Claim.Fence > w.partition(key).head.Claim.Fence,
 		do: func() {
 			was = w.partition(key).head
+			th.p.writer = b.host
 			if refused, written = w.setHead(key, c.Head.Version, encoded); written {
 				t.noteClaim(th, &was, &c.Head)
 				t.deed.note(&was, &c.Head)

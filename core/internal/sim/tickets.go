@@ -55,6 +55,8 @@ type asked struct {
 func (as *asks) checkTickets(a, b *thread.Head) {
 	as.checkWakes(a, b)
 	as.noteCrowded(a, b)
+	as.noteInstead(a, b)
+	as.checkYields(a, b)
 	as.th.logged.checkRound(a, b)
 	same := a.Run.ID == b.Run.ID && a.Run.Base == b.Run.Base
 	for _, t := range b.Tickets {
@@ -76,7 +78,7 @@ func (as *asks) checkTickets(a, b *thread.Head) {
 		case was != 0 && was != t.Decision:
 			as.th.fail("the decision on %s changes", k.ticket.Suspension.ID)
 		case was == 0 && t.Decision != 0:
-			as.noteDecision(b, t, k)
+			as.noteDecision(a, b, t, k)
 		}
 	}
 	for _, t := range a.Tickets {
@@ -102,6 +104,7 @@ func (as *asks) newTicket(b *thread.Head, t thread.Ticket) *asked {
 		return nil
 	}
 	w.Stats.Tickets.Suspensions++
+	as.checkTimer(t, k)
 	at := place{b.Run.Base - 1, int(t.Call)}
 	if edited := as.editedFor(at); edited != nil && !bytes.Equal(k.ticket.Arguments, edited) {
 		as.th.fail("call %d of turn %d waits again with the arguments %s, the decisions have set %s", at.index, at.turn, k.ticket.Arguments, edited)
@@ -116,7 +119,7 @@ func (k *asked) resumes() bool { return k.ticket.Resumes(k.decision.Decision) }
 
 // noteDecision notes a decision that a head has for the first time: its record is there,
 // and the call continues, or ends, accordingly.
-func (as *asks) noteDecision(b *thread.Head, t thread.Ticket, k *asked) {
+func (as *asks) noteDecision(a, b *thread.Head, t thread.Ticket, k *asked) {
 	w := as.th.w
 	name := recordname.Decision(b.Run.ID, b.Run.Base-1, t.Call, t.Decision)
 	r, ok := as.th.p.record(name)
@@ -125,7 +128,7 @@ func (as *asks) noteDecision(b *thread.Head, t thread.Ticket, k *asked) {
 		as.th.fail("decision %s is in the head and not stored", name)
 		return
 	}
-	if err := w.checks.Decode("decision", r.Payload, &d); err != nil || thread.DecisionKey(b.Run.ID, k.ticket.Suspension.ID, d.ID) != t.Decision {
+	if err := w.checks.Decode("decision", r.Payload, &d); err != nil || d.Key(b.Run.ID) != t.Decision || d.About(b.Run.ID) != t.ID {
 		as.th.fail("decision %s is unreadable or of another call: %v", name, err)
 		return
 	}
@@ -146,6 +149,9 @@ func (as *asks) noteDecision(b *thread.Head, t thread.Ticket, k *asked) {
 	if k.ticket.Kind == core.TicketChild {
 		as.checkChildTold(k, d)
 	}
+	if k.ticket.WakeAt != 0 || d.Ticket != 0 {
+		as.checkClock(a, b, t, k, d)
+	}
 }
 
 // checkGone: a ticket stays until its call continues, a person has sent a message
@@ -163,6 +169,8 @@ func (as *asks) checkGone(a, b *thread.Head, t thread.Ticket) {
 	spoken := slices.ContainsFunc(b.Inbox, func(e thread.InboxEntry) bool { return e.Kind == thread.InboxPerson })
 	switch {
 	case status == thread.CallDone:
+	case status == thread.CallCancelling && t.Keep && k.decision == nil:
+		as.th.fail("a person's input supersedes the ticket %s, which is kept", k.ticket.Suspension.ID)
 	case status == thread.CallCancelling && spoken && (k.decision == nil || k.resumes()):
 		k.instead = true // with a decision: the call was suspended again, and that was superseded at once
 	case t.Decision != 0 && (status == thread.CallRunning || status == thread.CallSuspended || status == thread.CallNew):
@@ -210,6 +218,20 @@ func (as *asks) noteCrowded(a, b *thread.Head) {
 	for i, s := range b.Run.Calls {
 		if s == thread.CallNew && a.Run.Calls[i] == thread.CallRunning {
 			as.crowded[place{b.Run.Base - 1, i}]++
+		}
+	}
+}
+
+// noteInstead notes the calls that have run, were to wait again and were superseded in the same
+// write: a person had sent input. Their tickets were gone when they ran.
+func (as *asks) noteInstead(a, b *thread.Head) {
+	spoken := slices.ContainsFunc(b.Inbox, func(e thread.InboxEntry) bool { return e.Kind == thread.InboxPerson })
+	if a.Run.Base != b.Run.Base || a.Run.ID != b.Run.ID || !spoken {
+		return
+	}
+	for i, s := range b.Run.Calls {
+		if all := as.calls[place{b.Run.Base - 1, i}]; s == thread.CallCancelling && a.Run.Calls[i] == thread.CallRunning && len(all) > 0 && all[len(all)-1].gone {
+			all[len(all)-1].instead = true
 		}
 	}
 }

@@ -93,6 +93,7 @@ type Agents struct {
 	Pooled   bool             // they have pools of models, some of which often refuse
 	Outage   time.Duration    // their provider is away for so long, and they wait for it
 	Refuses  refusing         // their models refuse long requests
+	Timers   bool             // some calls wait for a time
 	Seats    bool             // some tools change what one call of a step can change: the others have an error
 }
 
@@ -134,6 +135,7 @@ type World struct {
 	family     children
 	admissions admissions
 	forks      forks
+	timers     timers
 	received   received
 
 	people   people
@@ -207,6 +209,7 @@ func New(c Config) *World {
 	w.people, w.scripted, w.auditor = newPeople(w), scripted{w}, auditor{w}
 	w.admissions = admissions{limits: w.scripted.limitsFor(), over: map[tenantDay]*overrun{}, crossed: map[string]bool{}, twice: map[tenantDay]*spending{}, stays: map[string]spending{}, runs: map[core.ID]*admitted{}, charged: map[store.Use]bool{}, taken: map[taking]int{}, by: map[core.ID]charger{}, last: map[core.ID]time.Duration{}, turns: map[store.Use]bool{}}
 	w.forks.random = random{mix(c.Seed ^ 0xf0)}
+	w.timers = newTimers(c)
 	agents, err := registry.New(w.scripted.parts())
 	if err != nil {
 		w.violate("resolve the agents: %v", err)

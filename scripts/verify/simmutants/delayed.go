@@ -49,8 +49,8 @@ var delayedMutants = []mutant{
 	{
 		Name: "input supersedes calls that wait for children",
 		File: "core/internal/thread/calls.go",
-		Old:  "		if t.Decision != 0 || t.Kind == TicketChild {",
-		New:  "		if t.Decision != 0 {",
+		Old:  " || t.Kind == TicketChild || t.Keep {",
+		New:  " || t.Keep {",
 	},
 	{
 		Name: "input wakes a run that waits for children alone",

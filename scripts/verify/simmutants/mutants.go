@@ -14,6 +14,7 @@ var mutants = concat(roundMutants, stepMutants, runtimeMutants, storeMutants, ma
 	earlyMutants,
 	secondMutants,
 	sumMutants,
+	timerMutants,
 )
 
 func concat(lists ...[]mutant) (all []mutant) {

@@ -24,13 +24,13 @@ var roundMutants = []mutant{
 	{
 		Name: "a batch goes on at the first decision",
 		File: "core/internal/thread/decide.go",
-		Old:  "if h.Run.Status == Waiting && h.Run.goesOn(h.Tickets) {",
+		Old:  "if h.Run.Status == Waiting && h.Run.goesOn(h.Tickets, t.Now) {",
 		New:  "if h.Run.Status == Waiting {",
 	},
 	{
 		Name: "a batch yields without end",
 		File: "core/internal/thread/outcome.go",
-		Old:  "case h.Run.OpenCalls() && h.Run.goesOn(h.Tickets), len",
+		Old:  "case h.Run.OpenCalls() && h.Run.goesOn(h.Tickets, now), len",
 		New:  "case h.Run.OpenCalls() && slices.ContainsFunc(h.Tickets, func(t Ticket) bool { return t.Decision != 0 }), len",
 	},
 	{
@@ -125,8 +125,8 @@ var roundMutants = []mutant{
 	{
 		Name: "the deadline of a ticket passes unseen",
 		File: "core/internal/thread/claim.go",
-		Old:  "	case h.Run.Status == Waiting && h.Tickets.overdue(t.Now):\n",
-		New:  "	case h.Run.Status == Waiting && h.Tickets.overdue(0):\n",
+		Old:  "	if h.Run.Status == Waiting && h.Tickets.overdue(t.Now) {\n",
+		New:  "	if h.Run.Status == Waiting && h.Tickets.overdue(0) {\n",
 	},
 	{
 		Name: "the ninth ticket drops the first",

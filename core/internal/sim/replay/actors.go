@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
@@ -190,7 +191,7 @@ func (t recordedTool) Run(ctx context.Context, call tool.Call) (tool.Result, err
 		asked := s.asked[i][decided]
 		return tool.Suspended(core.TicketRequest{
 			ID: asked.Suspension.ID, Action: asked.Action, Message: asked.Message, Parameters: asked.Parameters, Response: asked.ResponseSchema,
-			Mode: asked.Mode, Kind: asked.Kind,
+			Mode: asked.Mode, Kind: asked.Kind, WakeAt: d.wakeAt(asked.Ticket), Keep: asked.Keep,
 		}), nil
 	}
 	result := s.result(i)
@@ -216,4 +217,13 @@ func (t recordedTool) Run(ctx context.Context, call tool.Call) (tool.Result, err
 		}
 	}
 	return returned, nil
+}
+
+// wakeAt is when a recorded ticket wakes by itself in the replay; zero: never. No time comes
+// there: the recorded decision wakes it.
+func (d *director) wakeAt(t core.Ticket) time.Time {
+	if t.WakeAt == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(d.now).Add(core.MaxWait)
 }

@@ -37,6 +37,7 @@ type recording struct {
 
 // recordedStep has the stored records of a step.
 type recordedStep struct {
+	run     core.ID
 	inputs  []input       // what was steered to the run and read before the step
 	turn    *thread.Entry // nil: the step has no turn
 	words   *thread.Entry // the last words of a run that a person ended
@@ -80,7 +81,7 @@ func (r *recording) ended() bool { return r.record.Status == core.RunDone }
 func (r *recording) step(number int) *recordedStep {
 	s := r.steps[number]
 	if s == nil {
-		s = &recordedStep{asked: map[int][]thread.TicketRecord{}, decided: map[int][]thread.DecisionRecord{}}
+		s = &recordedStep{run: r.record.ID, asked: map[int][]thread.TicketRecord{}, decided: map[int][]thread.DecisionRecord{}}
 		r.steps[number] = s
 	}
 	return s
@@ -376,7 +377,7 @@ func (s *recordedStep) decision(call, n int) (thread.DecisionRecord, bool) {
 		id, any = result.Decision, status == core.ResultUnknown || status == core.ResultNotExecuted && !(s.tooLate && s.blocked())
 	}
 	for _, d := range s.decided[call] {
-		if d.Suspension == tickets[n].Suspension.ID && (any || id != "" && d.ID == id) {
+		if d.About(s.run) == thread.TicketKey(s.run, tickets[n].Suspension.ID) && (any || id != "" && d.ID == id) {
 			return d, true
 		}
 	}

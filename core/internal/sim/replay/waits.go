@@ -299,7 +299,7 @@ func (d *director) answerTickets(ctx context.Context, s *recordedStep, tickets [
 		decision, ok := s.decision(call, n)
 		if !ok {
 			result := s.result(call)
-			cancelled := n+1 == len(s.asked[call]) && s.superseded(result) && t.Kind != thread.TicketChild
+			cancelled := n+1 == len(s.asked[call]) && s.superseded(result) && t.Kind != thread.TicketChild && !t.Keep
 			// If a round was closed, the close cancelled its calls, unless the round
 			// continued.
 			goesOn := !d.closesIn(s) || slices.ContainsFunc(d.next(s), func(w wait) bool { return slices.Contains(w.Merged, call) })
@@ -361,7 +361,7 @@ func (s *recordedStep) superseded(result *thread.Entry) bool {
 
 // decide takes a recorded decision on a ticket.
 func (d *director) decide(ctx context.Context, s *recordedStep, t thread.Ticket, ticket core.Ticket, decision thread.DecisionRecord) error {
-	key := thread.DecisionKey(d.recording.record.ID, decision.Suspension, decision.ID)
+	key := decision.Key(d.recording.record.ID)
 	change := thread.Decide{Run: d.recording.record.ID, Call: t.Call, Ticket: t.ID, Decision: key, Resume: ticket.Resumes(decision.Decision), Child: t.Kind == thread.TicketChild}
 	_, _, err := d.box.Commit(ctx, d.recording.key, thread.Head{}, change, func(thread.Head, thread.Result) ([]store.Record, error) {
 		payload, err := d.o.Records.Encode("decision", decision)
@@ -440,12 +440,12 @@ func (d *director) endWait(ctx context.Context, head thread.Head, s *recordedSte
 	return d.rouse(ctx, s, head)
 }
 
-// rouse ends every wait of a round whose run was ended from outside: the children's as if
-// they were over.
+// rouse ends every wait of a round whose run was ended from outside: those that no input ends,
+// for children and of kept timers, by a decision.
 func (d *director) rouse(ctx context.Context, s *recordedStep, head thread.Head) error {
 	for _, t := range undecided(head.Tickets) {
 		n := d.ticket(s, t)
-		if t.Kind != thread.TicketChild || n < 0 {
+		if t.Kind != thread.TicketChild && !t.Keep || n < 0 {
 			continue
 		}
 		ticket := s.asked[int(t.Call)][n].Ticket
