@@ -36,6 +36,10 @@ type Problem struct {
 // the end of that run decides it.
 var ErrChild = core.Errorf(core.CodeChild, "the call waits for a child run, whose end alone decides it")
 
+// ErrTimer refuses an answer to a call that waits for a time. It asked nothing: it continues by
+// itself, unless the native API decides it earlier.
+var ErrTimer = core.Errorf(core.CodeInvalid, "the call waits for a time, not for an answer")
+
 // statuses maps codes to HTTP statuses; a code that is absent is a 500.
 var statuses = map[core.Code]int{
 	core.CodeInvalid:       http.StatusBadRequest,

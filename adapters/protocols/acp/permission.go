@@ -26,7 +26,7 @@ func (t *talk) nextDecision(run core.ID) (d mailbox.Deciding, found bool, err er
 		return d, false, err
 	}
 	for _, ticket := range record.Tickets {
-		if ticket.Decision != nil || ticket.Kind == core.TicketChild {
+		if ticket.Decision != nil || ticket.Kind == core.TicketChild || ticket.Kind == core.TicketTimer {
 			continue
 		}
 		d = mailbox.Deciding{Run: run, Target: ticket.Suspension.ID, User: t.c.Identity.User}

@@ -6,6 +6,8 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
 )
 
 func TestAlwaysIsRememberedForTheThread(t *testing.T) {
@@ -91,5 +93,27 @@ func TestEveryCallOfATurnIsAskedAbout(t *testing.T) {
 				t.Errorf("asked about (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A call that waits for a time asks nothing: the prompt ends, and the call goes on waiting. The
+// next prompt takes its place.
+func TestACallThatWaitsForATimeIsNotAskedAbout(t *testing.T) {
+	w := newWorld(t)
+	e := w.editor("")
+	session := e.session()
+	if reason, text := e.says(session, "call: nap {}"); reason != sdk.StopReasonEndTurn || text != "" {
+		t.Errorf("%s, %q, want end_turn without a text", reason, text)
+	}
+	info, err := w.runtime.Thread(t.Context(), identity, string(session))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := w.runtime.ReadRun(t.Context(), identity, info.ActiveRun)
+	if err != nil || len(run.Tickets) != 1 || run.Tickets[0].Kind != core.TicketTimer || run.Tickets[0].Decision != nil || e.questions() != 0 {
+		t.Errorf("asked %d times, the run is %+v, %v", e.questions(), run, err)
+	}
+	if reason, text := e.says(session, "hello"); reason != sdk.StopReasonEndTurn || text != "You said: hello" {
+		t.Errorf("%s, %q, want end_turn after the answer to the next prompt", reason, text)
 	}
 }

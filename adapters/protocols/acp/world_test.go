@@ -79,6 +79,9 @@ func newWorld(t *testing.T) *world {
 		return "edited " + a.Path, nil
 	})
 	ask := tool.NewClient[map[string]any](tool.Spec{Name: "ask_user", Description: "Asks.", Parameters: json.RawMessage(`{"type":"object"}`)})
+	nap := tool.New(tool.Spec{Name: "nap", Description: "Waits."}, func(context.Context, tool.Call, struct{}) (tool.Result, error) {
+		return tool.Suspended(core.TicketRequest{Kind: core.TicketTimer, WakeAt: time.Now().Add(time.Hour)}), nil
+	})
 	sections := plugin.Sections(permission.Section.Setting(rules))
 	all := plugin.Sections(permission.Section.Setting(permission.Config{DefaultBehavior: permission.Ask}))
 	ctx, stop := context.WithCancel(context.Background())
@@ -88,7 +91,7 @@ func newWorld(t *testing.T) *world {
 		Env: w.env, Store: memory.New(), Waker: q, Logger: slog.New(slog.DiscardHandler), Poll: 20 * time.Millisecond,
 		Agents: agent.Parts{
 			Models:  map[string]agent.ModelBinding{"scripted": {Model: scripted.New(w.env)}},
-			Tools:   []tool.Tool{echo, danger, forbidden, edit, ask},
+			Tools:   []tool.Tool{echo, danger, forbidden, edit, ask, nap},
 			Plugins: []plugin.Plugin{permission.Plugin{}},
 			Specs: []agent.Spec{
 				{ID: "demo", Model: "scripted", Plugins: []string{permission.ID}, Sections: sections},

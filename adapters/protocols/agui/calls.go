@@ -154,7 +154,7 @@ func (e *encoder) waiting() *outcome {
 		case t.ByPerson():
 			o.Type = "interrupt"
 			o.Interrupts = append(o.Interrupts, interruptOf(t))
-		case t.Kind == core.TicketClient: // the client cannot send the end of a child run
+		case t.Kind == core.TicketClient: // the client cannot send the end of a child run, or a time
 			o.PendingToolCallIDs = append(o.PendingToolCallIDs, t.CallID)
 		}
 	}

@@ -86,19 +86,25 @@ func (a *exchange) waitsForClient(call string) bool {
 	return slices.ContainsFunc(a.tickets, func(t core.Ticket) bool { return t.CallID == call && t.Kind == core.TicketClient })
 }
 
-// refuseChildren refuses decisions on calls that wait for child runs, with the same
-// status as the other protocols: it is not a breach of this protocol's contract. With a
-// new message the tool messages are ignored: some clients settle waiting calls in their
-// history.
-func (a *exchange) refuseChildren(speaks bool) error {
+// refuseUnasked refuses answers to calls that ask no client, since they wait for child runs or
+// times. The status is the same as in the other protocols: it is not a breach of this protocol's
+// contract. With a new message the tool messages are ignored: some clients settle waiting calls
+// in their history.
+func (a *exchange) refuseUnasked(speaks bool) error {
 	for _, t := range a.tickets {
-		if t.Kind != core.TicketChild {
+		var why error
+		switch t.Kind {
+		case core.TicketChild:
+			why = protocol.ErrChild
+		case core.TicketTimer:
+			why = protocol.ErrTimer
+		default:
 			continue
 		}
 		named := slices.ContainsFunc(a.in.Resume, func(e resumeEntry) bool { return e.InterruptID == t.Suspension.ID })
 		given := slices.ContainsFunc(a.in.given(), func(m inMessage) bool { return m.ToolCallID == t.CallID })
 		if named || given && !speaks {
-			return fmt.Errorf("tool call %q: %w", core.Excerpt(t.CallID), protocol.ErrChild)
+			return fmt.Errorf("tool call %q: %w", core.Excerpt(t.CallID), why)
 		}
 	}
 	return nil
@@ -255,7 +261,7 @@ func (a *exchange) missing(target string, err error) error {
 		switch t.Kind {
 		case core.TicketClient:
 			waiting = append(waiting, "tool call "+strconv.Quote(t.CallID))
-		case core.TicketChild: // no client's to answer
+		case core.TicketChild, core.TicketTimer: // no client's to answer
 		default:
 			waiting = append(waiting, "interrupt "+strconv.Quote(t.Suspension.ID))
 		}

@@ -32,7 +32,7 @@ func TestAFrontendsToolIsOfferedAndItsResultIsTheMessage(t *testing.T) {
 		offered = append(offered, d.Name)
 	}
 	w.mu.Unlock()
-	if diff := cmp.Diff([]string{"ask_user", "danger", "delegate", "depict", "echo", "paint", "patient", "work", "navigate"}, offered); diff != "" {
+	if diff := cmp.Diff([]string{"ask_user", "danger", "delegate", "depict", "echo", "nap", "paint", "patient", "work", "navigate"}, offered); diff != "" {
 		t.Errorf("offered tools (-want +got):\n%s", diff)
 	}
 	body := `{` + modern + `"threadId":"t1","runId":"r2","messages":[` + asks + `,{"id":"x","role":"assistant"},{"id":"y","role":"tool","toolCallId":"` + call + `","content":"{\"opened\":true}"}]}`

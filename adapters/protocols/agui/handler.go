@@ -80,7 +80,7 @@ func (h *handler) run(w http.ResponseWriter, r *http.Request, id core.Identity) 
 		return err
 	}
 	speaks := len(s.Messages) > 0
-	if err := a.refuseChildren(speaks); err != nil {
+	if err := a.refuseUnasked(speaks); err != nil {
 		return err
 	}
 	answers, broken := a.answers(speaks)

@@ -100,6 +100,9 @@ func tools(t *testing.T) []tool.Tool {
 			run, err := c.Start(ctx, tool.Child{Agent: "demo", Messages: []core.Message{core.UserMessage("approve: it")}})
 			return tool.AwaitChild(run, core.ResumeReplay), err
 		}),
+		made("nap", func(context.Context, tool.Call, text) (tool.Result, error) {
+			return tool.Suspended(core.TicketRequest{Kind: core.TicketTimer, WakeAt: time.Now().Add(time.Hour)}), nil
+		}),
 		made("work", func(_ context.Context, c tool.Call, a text) (tool.Result, error) {
 			c.Activity("plan", map[string]any{"steps": []string{a.Text}})
 			c.Output("half ")

@@ -1,8 +1,10 @@
 package aisdk
 
 import (
+	"errors"
 	"net/http"
 
+	"github.com/reveille-run/reveille/adapters/internal/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -34,7 +36,7 @@ func (h *handler) answered(r *http.Request, id core.Identity, thread string, req
 		}
 		if !waits {
 			waits, err = a.find(record.Tickets)
-			if err != nil && core.CodeOf(err) != core.CodeChild { // the person has not said that: the client has, to go on
+			if err != nil && !unasked(err) { // the person has not said that: the client has, to go on
 				return nil, seen, err
 			}
 		}
@@ -46,10 +48,17 @@ func (h *handler) answered(r *http.Request, id core.Identity, thread string, req
 	return all, shown{Run: record.ID, Steps: record.Steps}, nil
 }
 
+// unasked reports whether the error is that the call asks no client: it waits for a child run or
+// a time.
+func unasked(err error) bool {
+	return errors.Is(err, protocol.ErrChild) || errors.Is(err, protocol.ErrTimer)
+}
+
 // gives reports whether a client gave up a call that waits for an approval: it denies the
 // call then.
 func (a answer) gives(t core.Ticket) bool {
-	return t.Decision == nil && t.CallID == a.Target && !a.approval && a.Decision.Action == core.DecisionCancel && t.Kind != core.TicketChild
+	asks := t.Kind != core.TicketChild && t.Kind != core.TicketTimer
+	return asks && t.Decision == nil && t.CallID == a.Target && !a.approval && a.Decision.Action == core.DecisionCancel
 }
 
 // before returns the assistant message before the new messages of the person.

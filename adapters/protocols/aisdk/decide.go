@@ -82,6 +82,8 @@ func (a answer) find(tickets []core.Ticket) (waits bool, err error) {
 		case t.Decision != nil || !named:
 		case t.Kind == core.TicketChild:
 			return false, fmt.Errorf("tool call %q: %w", core.Excerpt(a.at), protocol.ErrChild)
+		case t.Kind == core.TicketTimer:
+			return false, fmt.Errorf("tool call %q: %w", core.Excerpt(a.at), protocol.ErrTimer)
 		case fits && (a.approval == (t.Suspension.ID == a.Target)):
 			return true, nil
 		case !fits && t.AsksPermission():

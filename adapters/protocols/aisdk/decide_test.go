@@ -150,6 +150,8 @@ func TestToolPartsOfTheLastMessageAreDecisions(t *testing.T) {
 func TestAnAnswerOfTheWrongKindIsNoDecision(t *testing.T) {
 	child := gives("c1")
 	child.Kind = core.TicketChild
+	timer := gives("c1")
+	timer.Kind, timer.WakeAt = core.TicketTimer, 946688400000
 	tests := []struct {
 		name, part string
 		ticket     core.Ticket
@@ -160,6 +162,9 @@ func TestAnAnswerOfTheWrongKindIsNoDecision(t *testing.T) {
 		{"an approval for an output", approval("s-c1", "true"), gives("c1"), 400, `{"error":"tool call \"c-s-c1\" does not wait for an answer of this kind","code":"invalid"}`},
 		{"an output for a child run", output("c1", "1"), child, 409, `{"error":"tool call \"c1\": the call waits for a child run, whose end alone decides it","code":"child"}`},
 		{"an approval for a child run", approval("s-c1", "true"), child, 409, `{"error":"tool call \"c-s-c1\": the call waits for a child run, whose end alone decides it","code":"child"}`},
+		{"an output for a timer", output("c1", "1"), timer, 400, `{"error":"tool call \"c1\": the call waits for a time, not for an answer","code":"invalid"}`},
+		{"an error for a timer", `{"type":"tool-nap","toolCallId":"c1","state":"output-error","input":{},"errorText":"left"}`, timer, 400, `{"error":"tool call \"c1\": the call waits for a time, not for an answer","code":"invalid"}`},
+		{"an approval for a timer", approval("s-c1", "true"), timer, 400, `{"error":"tool call \"c-s-c1\": the call waits for a time, not for an answer","code":"invalid"}`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -202,6 +207,8 @@ func TestSettledPartsAreDecidedBeforeTheNewMessage(t *testing.T) {
 		{"an approval that the client gave up", gaveUp, asked, []mailbox.Deciding{says("c1", core.DecisionCancel, "", "left")}},
 		{"what is decided", gaveUp, decided, nil},
 		{"what waits for a child run, whose end alone decides it", failed, core.Ticket{CallID: "c1", Kind: core.TicketChild, Suspension: core.Suspension{ID: "s1"}}, nil},
+		{"what waits for a time", failed, core.Ticket{CallID: "c1", Kind: core.TicketTimer, Suspension: core.Suspension{ID: "s1"}}, nil},
+		{"what waits for a time, with an output", output, core.Ticket{CallID: "c1", Kind: core.TicketTimer, Suspension: core.Suspension{ID: "s1"}}, nil},
 	} {
 		steps := func(run core.ID) (core.Run, error) {
 			return core.Run{ID: run, ThreadID: "t1", Steps: 1, Tickets: []core.Ticket{test.ticket}}, nil

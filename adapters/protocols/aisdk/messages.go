@@ -85,6 +85,7 @@ func (p *uiPart) suspend(t core.Ticket) {
 		resumes := t.Resumes(*d)
 		p.State, p.Approval = "approval-responded", &approval{ID: t.Suspension.ID, Approved: &resumes, Reason: d.Reason}
 	case d == nil: // the client has to give the output
+	case t.Kind == core.TicketTimer && t.Mode != core.ResumeAsResult && t.Resumes(*d): // the tool gives it
 	case t.Resumes(*d):
 		p.State, p.Output = "output-available", orElse(d.Payload, "null")
 	default:

@@ -107,6 +107,14 @@ func TestAThreadThatWaitsIsReadAsUIMessages(t *testing.T) {
 		k.CallID, k.Tool, k.Arguments, k.Decision = id, "x", []byte(`{}`), d
 		return k
 	}
+	timer := func(id string, mode core.ResumeMode, d *core.Decision) core.Ticket {
+		k := givesTo(id, d)
+		k.Kind, k.Mode = core.TicketTimer, mode
+		return k
+	}
+	arguments := givesTo("edited", &core.Decision{Action: core.DecisionResume, Payload: []byte(`{"n":1}`)})
+	arguments.Kind, arguments.Mode = core.TicketPerson, core.ResumeAsArguments
+	woken := core.Decision{ID: "wake-1", Action: core.DecisionResume, Payload: []byte(`{"woken":"time"}`)}
 	tickets := []core.Ticket{
 		asksFor("asked", nil),
 		asksFor("granted", &core.Decision{Action: core.DecisionResume, Payload: []byte(`{"approved":true}`)}),
@@ -115,11 +123,13 @@ func TestAThreadThatWaitsIsReadAsUIMessages(t *testing.T) {
 		givesTo("given", &core.Decision{Action: core.DecisionResume, Payload: []byte(`"blue"`)}),
 		givesTo("nothing", &core.Decision{Action: core.DecisionResume}),
 		givesTo("failed", &core.Decision{Action: core.DecisionCancel, Reason: "no idea"}),
-		givesTo("same", nil), asksFor("same2", nil), givesTo("elsewhere", nil),
+		givesTo("same", nil), asksFor("same2", nil), givesTo("elsewhere", nil), arguments,
+		timer("sleeps", core.ResumeReplay, nil), timer("woken", core.ResumeReplay, &woken), timer("over", core.ResumeAsResult, &woken),
+		timer("stopped", core.ResumeReplay, &core.Decision{Action: core.DecisionCancel, Reason: "too late"}),
 	}
 	tickets[8].CallID = "same" // an id can repeat in a turn
 	turn := core.Message{ID: "x.1", Role: core.RoleAssistant, RunID: runID}
-	for _, id := range []string{"done", "denied", "c-asked", "c-granted", "c-refused", "wanted", "given", "nothing", "failed", "same", "same"} {
+	for _, id := range []string{"done", "denied", "c-asked", "c-granted", "c-refused", "wanted", "given", "nothing", "failed", "same", "same", "sleeps", "woken", "over", "stopped", "edited"} {
 		turn.ToolCalls = append(turn.ToolCalls, call(id))
 	}
 	later := core.UserMessage("are you there?").WithID("m2")
@@ -148,7 +158,12 @@ func TestAThreadThatWaitsIsReadAsUIMessages(t *testing.T) {
 		part("nothing", "output-available", `,"output":null`) + "," +
 		part("failed", "output-error", `,"errorText":"no idea"`) + "," +
 		part("same", "input-available", ``) + "," +
-		part("same", "approval-requested", `,"approval":{"id":"same2"}`) +
+		part("same", "approval-requested", `,"approval":{"id":"same2"}`) + "," +
+		part("sleeps", "input-available", ``) + "," +
+		part("woken", "input-available", ``) + "," +
+		part("over", "output-available", `,"output":{"woken":"time"}`) + "," +
+		part("stopped", "output-error", `,"errorText":"too late"`) + "," +
+		part("edited", "output-available", `,"output":{"n":1}`) +
 		`]},{"id":"m2","role":"user","parts":[{"type":"text","text":"are you there?"}]}]}` + "\n"
 	if diff := cmp.Diff(want, rec.Body.String()); rec.Code != 200 || diff != "" {
 		t.Errorf("status %d, body (-want +got):\n%s", rec.Code, diff)

@@ -88,7 +88,7 @@ func (s *refusing) Commit(ctx context.Context, key core.ThreadKey, c store.Commi
 	return s.Backend.Commit(ctx, key, c)
 }
 
-func newReal(t *testing.T) *real {
+func newReal(t *testing.T, more ...tool.Tool) *real {
 	t.Helper()
 	where := tool.NewClient[map[string]any](tool.Spec{Name: "where"})
 	confirm := tool.New(tool.Spec{Name: "confirm"}, func(context.Context, tool.Call, map[string]any) (tool.Result, error) {
@@ -114,7 +114,7 @@ func newReal(t *testing.T) *real {
 		Prices:   func(string, string, core.Usage, time.Time) (core.USD, bool) { return core.USD(1e9), true },
 		Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"m": {Model: scripted.New(world)}},
-			Tools:  []tool.Tool{where, confirm, delegate, meanwhile},
+			Tools:  append([]tool.Tool{where, confirm, delegate, meanwhile}, more...),
 			Specs:  []agent.Spec{{ID: "demo", Model: "m"}},
 		},
 	})

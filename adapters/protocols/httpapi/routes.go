@@ -166,7 +166,7 @@ func threadRoutes() []route {
 		},
 		{
 			Method: "POST", Path: "/v1/threads/{thread}/decision", Name: "decideThread", serve: (*api).decideThread,
-			Text:  "Decide a call of the thread's open run that waits. The same decision again is 202 with `\"duplicate\":true`. Another decision on the same call is 409 `decided`. A call that waits for a child run is 409 `child`. A payload that the ticket does not accept is 400.",
+			Text:  "Decide a call of the thread's open run that waits. The same decision again is 202 with `\"duplicate\":true`. Another decision on the same call is 409 `decided`. A call that waits for a child run is 409 `child`. For a call that waits for a time, `resume` wakes it early, and any decision after that time is 409 `decided`. A payload that the ticket does not accept is 400.",
 			Takes: []any{ofThread{}}, Body: decisionBody{}, Answers: []answer{{Status: 202, Body: decided{}}}, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict, core.CodeDecided, core.CodeChild}),
 		},
 		{
@@ -233,7 +233,7 @@ func runRoutes() []route {
 		},
 		{
 			Method: "POST", Path: "/v1/runs/{run}/inputs", Name: "postInputs", serve: (*api).postInputs,
-			Text:  "Add input to a run and return the run that reads it. An open run reads the input at its next step. If the run waits, the input voids its tickets, except those of child runs. If only tickets of child runs remain, the input waits for them. If the run is not open, the input opens a new run, which `run_id` names.",
+			Text:  "Add input to a run and return the run that reads it. An open run reads the input at its next step. If the run waits, the input voids its tickets, except those of child runs and of timers with `keep`. If only such tickets remain, the input waits for them. If the run is not open, the input opens a new run, which `run_id` names.",
 			Takes: []any{ofRun{}, keyed{}}, Body: furtherInput{}, Answers: queued, Refuses: slices.Concat(absent, limits, []core.Code{core.CodeUnsupported, core.CodeConflict, core.CodeBusy, core.CodeFull}),
 		},
 		{
@@ -260,7 +260,7 @@ func hostRoutes() []route {
 	return []route{
 		{
 			Method: "GET", Path: "/v1/approvals", Name: "getApprovals", serve: (*api).getApprovals,
-			Text:  "List the calls that wait for a person or a client, longest wait first. The list covers your threads and threads without an owner. `kind` is `client` for a tool that the client runs. Each call has the title of its thread and the start of its run's input. A page ends at its limit (default 50) or at 3 MB. It may have fewer calls, or none, while `has_more` is true.",
+			Text:  "List the calls that wait for a person or a client, longest wait first. The list covers your threads and threads without an owner. `kind` is `client` for a tool that the client runs. Calls that wait for a child run or a time are not listed. Each call has the title of its thread and the start of its run's input. A page ends at its limit (default 50) or at 3 MB. It may have fewer calls, or none, while `has_more` is true.",
 			Takes: []any{paged{}, ofApprovals{}}, Answers: []answer{{Status: 200, Body: approvals{}}}, Refuses: []core.Code{core.CodeThrottled},
 		},
 		{

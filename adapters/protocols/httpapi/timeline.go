@@ -93,6 +93,8 @@ type stepCall struct {
 	Edited     json.RawMessage     `json:"edited,omitempty"`      // arguments that a decision put in place of the model's
 	Reason     string              `json:"reason,omitempty"`      // reason of a denial
 	Child      *callChild          `json:"child,omitempty"`       // the run that the call waits for, or waited for
+	WakesAt    int64               `json:"wakes_at,omitempty"`    // time at which the call continues, or would have continued, without a decision
+	Woken      bool                `json:"woken,omitempty"`       // true if the time came before a decision
 }
 
 // callChild is the child run of a call. Thread and agent are absent if the child no longer
@@ -183,6 +185,7 @@ func stepOf(s host.Step) runStep {
 		}
 		w := c.Wait
 		call.AskedAt, call.AnsweredAt, call.Action, call.Edited, call.Reason = w.Asked, w.Answered, w.Action, w.Edited, w.Reason
+		call.WakesAt, call.Woken = w.WakeAt, w.Woken
 		if w.Child != nil {
 			call.Child = &callChild{RunID: w.Child.RunID, ThreadID: w.Child.ThreadID, AgentID: w.Child.AgentID}
 		}

@@ -26,7 +26,8 @@
 //     result too. A run that failed, was cancelled or blocked, and a tool that failed or
 //     was refused, are errors (isError).
 //   - waiting: tickets name the calls that wait, each with the HTTP request that decides
-//     it. It is not an error. After the decision get_run, {run_id}, returns the response.
+//     it, unless a child run or the clock does. It is not an error. After the decision
+//     get_run, {run_id}, returns the response.
 //   - queued, running: the run continues, and get_run returns its response. An endpoint
 //     that cannot stream returns this after Options.Wait at the latest.
 //

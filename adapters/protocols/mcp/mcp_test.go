@@ -448,3 +448,28 @@ func BenchmarkNew(b *testing.B) {
 		mcp.New(host, nil)
 	}
 }
+
+// A run that waits for a time is reported with that time, and asks for no decision.
+func TestARunThatWaitsForATimeIsReportedWithIt(t *testing.T) {
+	eras(t, func(t *testing.T, w *world, url, era string) {
+		w.worker()
+		c := w.client(url, "acme", era, nil)
+		waits := w.call(c, "demo", map[string]any{"message": "call: nap {}"})
+		text := "Run " + waits.Run + " waits.\n- nap {}: back soon, until " + napsUntil.UTC().Format("2006-01-02T15:04:05Z") + "\nIt continues by itself. Ask get_run afterwards."
+		if waits.Status != "waiting" || waits.IsError || waits.Text != text {
+			t.Errorf("%+v, want %q", waits, text)
+		}
+		ticket := waits.Content["tickets"].([]any)[0].(map[string]any)
+		want := map[string]any{
+			"suspension_id": ticket["suspension_id"], "tool_call_id": ticket["tool_call_id"], "kind": "timer", "resume_mode": "replay_tool_call", "created_at": ticket["created_at"],
+			"wakes_at": float64(napsUntil.UnixMilli()), "tool_name": "nap", "arguments": map[string]any{}, "action": "tool:nap", "message": "back soon",
+		}
+		if diff := cmp.Diff(want, ticket); diff != "" {
+			t.Errorf("ticket (-want +got):\n%s", diff)
+		}
+		next := w.call(c, "demo", map[string]any{"message": "hello", "thread_id": waits.Thread})
+		if next.Run != waits.Run || next.Text != "You said: hello" {
+			t.Errorf("run %s, want %s: %q", next.Run, waits.Run, next.Text)
+		}
+	})
+}

@@ -40,6 +40,9 @@ func progressOf(e core.Event) string {
 	case core.EventToolCallReady:
 		return "calling " + e.Name
 	case core.EventToolCallSuspended:
+		if e.Ticket != nil && e.Ticket.Kind == core.TicketTimer {
+			return e.Ticket.Tool + " waits until " + wakes(*e.Ticket)
+		}
 		if e.Ticket != nil {
 			return e.Ticket.Tool + " waits for a decision"
 		}

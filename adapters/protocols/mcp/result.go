@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -28,7 +29,7 @@ type outcome struct {
 // ticket is a call that waits for a decision.
 type ticket struct {
 	core.Ticket
-	Decide *decide `json:"decide,omitempty"` // nil: another run's end decides
+	Decide *decide `json:"decide,omitempty"` // nil: another run's end, or the clock, decides
 }
 
 // decide is the HTTP request that decides about a ticket. With the action cancel the
@@ -165,23 +166,37 @@ func open(tickets []core.Ticket) []core.Ticket {
 func waits(record core.Run, o outcome) *sdk.CallToolResult {
 	var text strings.Builder
 	fmt.Fprintf(&text, "Run %s waits.", record.ID)
+	timers := 0
 	for _, t := range open(record.Tickets) {
 		o.Tickets = append(o.Tickets, ticketOf(record.ID, t))
 		fmt.Fprintf(&text, "\n- %s %s", t.Tool, t.Arguments)
 		if t.Suspension.Message != "" {
 			text.WriteString(": " + t.Suspension.Message)
 		}
+		if t.Kind == core.TicketTimer {
+			timers++
+			text.WriteString(", until " + wakes(t))
+		}
 	}
-	fmt.Fprintf(&text, "\nTickets of a person are decided with POST %s. Ask %s afterwards.", decisionPath(record.ID), getRun)
+	if timers < len(o.Tickets) {
+		fmt.Fprintf(&text, "\nTickets of a person are decided with POST %s. Ask %s afterwards.", decisionPath(record.ID), getRun)
+	} else {
+		fmt.Fprintf(&text, "\nIt continues by itself. Ask %s afterwards.", getRun)
+	}
 	return said(text.String(), o, false)
 }
 
 func ticketOf(run core.ID, t core.Ticket) ticket {
 	out := ticket{Ticket: t}
-	if t.Kind != core.TicketChild {
+	if t.Kind != core.TicketChild && t.Kind != core.TicketTimer {
 		out.Decide = &decide{Method: "POST", Path: decisionPath(run), Body: decideBody{t.Suspension.ID, core.DecisionResume}}
 	}
 	return out
+}
+
+// wakes is the time of a timer, rounded up so that nothing is asked too early.
+func wakes(t core.Ticket) string {
+	return time.UnixMilli(t.WakeAt + 999).UTC().Format(time.RFC3339)
 }
 
 func decisionPath(run core.ID) string { return "/v1/runs/" + run.String() + "/decision" }

@@ -41,6 +41,9 @@ type text struct {
 	Text string `json:"text" jsonschema:"what it is about"`
 }
 
+// napsUntil is the time at which the calls of nap wake: within a year of each test.
+var napsUntil = time.Now().Add(time.Hour).Truncate(time.Second)
+
 // parts are an agent that talks and calls tools, one that nobody is told of, and tools
 // that are offered by themselves. danger waits for a person; ran counts how often it
 // has run.
@@ -54,6 +57,9 @@ func parts(e *env.Env, ran *atomic.Int64) agent.Parts {
 			tool.New(tool.Spec{Name: "danger", Description: "Does something risky."}, func(_ context.Context, _ tool.Call, a text) (tool.Result, error) {
 				ran.Add(1)
 				return tool.NewResult(a), nil
+			}),
+			tool.New(tool.Spec{Name: "nap", Description: "Waits until a fixed time."}, func(context.Context, tool.Call, struct{}) (tool.Result, error) {
+				return tool.Suspended(core.TicketRequest{Kind: core.TicketTimer, WakeAt: napsUntil, Message: "back soon"}), nil
 			}),
 			tool.New(tool.Spec{Name: "broken", Description: "Never works."}, func(_ context.Context, _ tool.Call, a text) (tool.Result, error) {
 				if a.Text == "panic" {

@@ -20,10 +20,10 @@ import (
 // a message names, several at once, and otherwise follows the rules of the demo's.
 func withClerk(parts agent.Parts) agent.Parts {
 	parts.Models["clerk"] = agent.ModelBinding{Model: clerkModel{script.Rules()}}
-	parts.Tools = append(parts.Tools, refundOrderTool(), chooseTool(), shipTool(), pickTool(), signTool(), addressTool())
+	parts.Tools = append(parts.Tools, refundOrderTool(), chooseTool(), shipTool(), pickTool(), signTool(), addressTool(), napTool())
 	parts.Specs = append(parts.Specs, agent.Spec{
 		ID: "clerk", Model: "clerk", Description: "Asks before it acts.",
-		AllowedTools: []string{"refund_order", "choose", "ship", "pick", "sign", "address", "ask_user"}, ExecutionMode: agent.ParallelStreaming,
+		AllowedTools: []string{"refund_order", "choose", "ship", "pick", "sign", "address", "nap", "ask_user"}, ExecutionMode: agent.ParallelStreaming,
 	})
 	return parts
 }
@@ -98,6 +98,23 @@ func chooseTool() tool.Tool {
 				Message: a.Question, Mode: core.ResumeAsResult, Timeout: time.Hour,
 				Response: json.RawMessage(`{"type":"string","enum":["German","French","English"]}`),
 			}), nil
+		})
+}
+
+// napTool returns a tool that waits for some seconds, and says who has woken it.
+func napTool() tool.Tool {
+	return tool.New(tool.Spec{Name: "nap", Description: "Waits."},
+		func(_ context.Context, call tool.Call, a struct {
+			Seconds int `json:"seconds"`
+		},
+		) (tool.Result, error) {
+			switch {
+			case call.Resume == nil:
+				return tool.Suspended(core.TicketRequest{Kind: core.TicketTimer, WakeAt: time.Now().Add(time.Duration(a.Seconds) * time.Second)}), nil
+			case call.Resume.Decision.Woken():
+				return tool.NewResult("the clock"), nil
+			}
+			return tool.NewResult("a person"), nil
 		})
 }
 

@@ -70,7 +70,7 @@ export function AnswerField({ run, ticket, agent, at, of, onInstead, onDecided, 
           <Icon name="ask" />
           <strong id={id} class="grow" dir="auto"><Shown text={wordsOf(ticket)} prose /></strong>
           <span class="meta"><Shown text={agent} /> asks{of > 1 && <>, {at} of {of}</>}</span>
-          <Due from={ticket.created_at} at={ticket.expires_at} />
+          <Due from={ticket.created_at} at={ticket.expires_at || ticket.wakes_at} wakes={!ticket.expires_at} />
         </div>
         {rest && <div class="lead"><details class="grow"><summary class="meta">Given to <Shown text={ticket.tool_name} /></summary><JSONView value={rest} label={`arguments of ${coded(ticket.tool_name)}`} /></details></div>}
         {form.choices.length > 0 && (

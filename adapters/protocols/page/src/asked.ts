@@ -4,8 +4,11 @@ import type { JSONValue, Schema, Ticket } from './types';
 // Question is a ticket and who asks.
 export type Question = Pick<Ticket, 'tool_name' | 'arguments' | 'message' | 'kind' | 'resume_mode' | 'response_schema'>;
 
+// asksYou reports whether a ticket waits for a person or a client: not for a child run or a time.
+export const asksYou = (t: Pick<Ticket, 'kind'>) => t.kind !== 'child' && t.kind !== 'timer';
+
 // isQuestion reports whether the answer is the call's result, so that no tool runs.
-export const isQuestion = (t: Question) => t.kind === 'client' || t.resume_mode === 'use_decision_as_tool_result';
+export const isQuestion = (t: Question) => t.kind === 'client' || (t.kind !== 'timer' && t.resume_mode === 'use_decision_as_tool_result');
 
 const fields = (v: JSONValue | undefined) => (v && typeof v === 'object' && !Array.isArray(v) ? v : {});
 

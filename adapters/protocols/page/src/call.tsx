@@ -1,6 +1,7 @@
 // The calls of tools in the chat: one as a line that opens, several of a step as a group on
 // one scale of time.
 import { useState } from 'preact/hooks';
+import { asksYou } from './asked';
 import { Child, childOf } from './child';
 import { duration, moment } from './format';
 import { FileView } from './file';
@@ -12,6 +13,7 @@ import { useNow } from './now';
 import { route, select } from './route';
 import { recordOf } from './follow';
 import { TicketCard, ofTicket } from './ticket';
+import { TimerCard, isTimer, wokenAs } from './timer';
 import type { JSONValue, StepCall } from './types';
 
 interface Properties {
@@ -20,11 +22,12 @@ interface Properties {
   onDecided: (suspension: string) => void;
 }
 
-// Calls shows what a turn calls: those that wait for a person as their tickets.
+// Calls shows what a turn calls: those that wait for a person or a time as their tickets.
 export function Calls({ turn, record, onDecided }: Properties) {
   record?.version.value;
-  const asks = (c: ShownCall) => c.status === 'waiting' && !!c.ticket && c.ticket.kind !== 'child';
-  const lines = turn.calls.filter((c) => !asks(c));
+  const asks = (c: ShownCall) => c.status === 'waiting' && !!c.ticket && asksYou(c.ticket);
+  const sleeps = (c: ShownCall) => c.status === 'waiting' && c.ticket?.kind === 'timer';
+  const lines = turn.calls.filter((c) => !asks(c) && !sleeps(c));
   const kept = recordOf(turn.run).stored.value.find((s) => s.step === turn.step)?.calls;
   const all = lines.map((call) => ({ call, stored: kept?.find((c) => c.id === call.id) }));
   const now = useNow(lines.some(works));
@@ -39,6 +42,7 @@ export function Calls({ turn, record, onDecided }: Properties) {
           {cards}
         </div>
       ) : cards}
+      {turn.calls.filter(sleeps).map((c) => <TimerCard key={c.id} run={turn.run} ticket={c.ticket!} onDecided={onDecided} />)}
       {turn.calls.filter(asks).map((c) => <TicketCard key={c.id} waiting={ofTicket(turn.run, c.ticket!)} onDecided={onDecided} />)}
     </>
   );
@@ -119,10 +123,12 @@ function changesOf(c: ShownCall, s: StepCall | undefined): [name: string, was: J
   return [...new Set([...Object.keys(was), ...Object.keys(is)])].filter((k) => JSON.stringify(was[k]) !== JSON.stringify(is[k])).map((k) => [k, was[k], is[k]]);
 }
 
-const approved = (c: ShownCall, s: StepCall | undefined) => c.status !== 'set' && c.ticket?.kind !== 'child' && !childOf(c, s) && (s?.action ?? c.answered) === 'resume';
+const approved = (c: ShownCall, s: StepCall | undefined) => c.status !== 'set' && (!c.ticket || asksYou(c.ticket)) && !childOf(c, s) && (s?.action ?? c.answered) === 'resume';
 
 function signOf(c: ShownCall, s: StepCall | undefined): readonly [tone: string, sign: IconName | '', word: string] {
   const changes = changesOf(c, s).length;
+  const woken = wokenAs(c, s);
+  if (woken && toneOf(c.status) === 'done') return ['done', 'check', woken];
   if (c.status === 'ok' && approved(c, s)) return ['done', 'check', changes ? `approved with ${changes} change${changes > 1 ? 's' : ''}` : 'approved'];
   if (c.status === 'waiting' && c.ticket?.kind === 'child') return ['running', '', 'child run works'];
   return signs[c.status] ?? ['queued', 'dot', c.status];
@@ -155,7 +161,7 @@ function CallCard({ call, stored, times, scale, turn, ended }: CardProperties) {
     >
       <summary>
         <span class="call-top">
-          <Icon name={child ? 'fork' : question !== undefined ? 'ask' : call.asked || stored?.asked_at ? 'hand' : 'tool'} />
+          <Icon name={child ? 'fork' : question !== undefined ? 'ask' : isTimer(call, stored) ? 'clock' : call.asked || stored?.asked_at ? 'hand' : 'tool'} />
           <strong class="call-name" dir="auto"><Shown text={question ?? call.name} /></strong>
           <span class="call-line">{question === undefined && <bdi dir="ltr"><Coloured text={oneLine(call.arguments ?? call.text, 60)} /></bdi>}<bdi><Shown text={result} /></bdi></span>
           {question === undefined && <Lane times={times} scale={scale} tone={tone} />}
@@ -171,7 +177,7 @@ function CallCard({ call, stored, times, scale, turn, ended }: CardProperties) {
           <Output text={call.output} running={running} />
           {call.activity !== undefined && running && <><p class="label">Activity</p><JSONView value={call.activity} label="activity" /></>}
           {child && <Child run={child} asked={oneLine(call.arguments)} over={ended || call.result !== undefined} />}
-          {call.result !== undefined && <><p class="label">{call.status === 'set' ? 'Answer' : 'Result'}</p><JSONView value={call.result} label={`result of ${coded(call.name)}`} /></>}
+          {call.result !== undefined && <><p class="label">{call.status === 'set' && !isTimer(call, stored) ? 'Answer' : 'Result'}</p><JSONView value={call.result} label={`result of ${coded(call.name)}`} /></>}
           {call.content?.map((b, i) => (b.type === 'file' ? <p key={i}><FileView block={b} saves /></p> : <p key={i} class="plain" dir="auto"><Shown text={b.text ?? ''} /></p>))}
           {call.message && <><p class="label">What the model reads</p><pre tabIndex={0} role="group" aria-label="message" dir="auto"><Shown text={call.message} /></pre></>}
         </div>
@@ -183,7 +189,7 @@ function CallCard({ call, stored, times, scale, turn, ended }: CardProperties) {
 // questionOf is the text that a client's tool asks; undefined: it is another call.
 function questionOf(c: ShownCall): string | undefined {
   const asked = (c.arguments as { question?: JSONValue } | null | undefined)?.question;
-  if (c.status !== 'set' && c.ticket?.kind !== 'client') return undefined;
+  if (c.ticket?.kind === 'timer' || (c.status !== 'set' && c.ticket?.kind !== 'client')) return undefined;
   return typeof asked === 'string' && asked ? asked : c.ticket?.message;
 }
 
@@ -218,7 +224,8 @@ function Lane({ times, scale, tone }: { times: Times; scale: Scale; tone: string
 function Decided({ call, stored, times }: { call: ShownCall; stored?: StepCall; times: Times }) {
   const action = stored?.action ?? call.answered;
   if (!action || call.ticket?.kind === 'child' || childOf(call, stored)) return null;
-  const word = call.status === 'set' ? 'Answered' : action === 'resume' ? 'Approved' : 'Denied';
+  const woken = wokenAs(call, stored) || (isTimer(call, stored) ? 'cancelled' : '');
+  const word = woken ? woken[0].toUpperCase() + woken.slice(1) : call.status === 'set' ? 'Answered' : action === 'resume' ? 'Approved' : 'Denied';
   const waited = times.answered > times.asked && times.asked ? ` after ${duration(times.answered - times.asked)}` : '';
   return (
     <div class="decided">

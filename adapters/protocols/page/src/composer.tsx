@@ -1,12 +1,13 @@
 // Where a person writes: a message, or the answer to what an agent asks.
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { AnswerField } from './answer';
-import { isQuestion, wordsOf } from './asked';
+import { asksYou, isQuestion, wordsOf } from './asked';
 import type { Conversation, Mode } from './conversation';
 import { outcomeOf } from './decisions';
 import { draftOf, fresh, rename, write } from './draft';
 import { useEscape } from './escape';
 import { FileView, largest, read } from './file';
+import { moment } from './format';
 import { Shown, coded } from './hidden';
 import { Icon } from './icons';
 import { Problem } from './problem';
@@ -24,7 +25,7 @@ const wide = () => matchMedia('(min-width: 760px)').matches;
 export function Composer({ conversation, agent, onSaid }: Properties) {
   const record = conversation.active.value;
   record?.version.value;
-  const open = (record && !record.complete ? record.tickets : []).map((t) => t.ticket).filter((t) => t.kind !== 'child' && !outcomeOf(record!.id, t));
+  const open = (record && !record.complete ? record.tickets : []).map((t) => t.ticket).filter((t) => t.kind !== 'child' && !t.keep && !outcomeOf(record!.id, t));
   const questions = open.filter(isQuestion);
   const waits = open.map((t) => t.suspension_id).join(' ');
   const [instead, setInstead] = useState(''); // what waited when the user wanted to say something else
@@ -140,7 +141,7 @@ function MessageField({ conversation, agent, onSaid, name, open, sure, onAnswer 
       <div class="composer-box">
         <textarea
           ref={field} id="composer" rows={1} dir="auto" aria-label="Message" value={text}
-          placeholder={open.length ? 'Answer above, or say something else…' : waits ? 'Send a message…' : busy ? 'Send another message…' : 'Send a message…'}
+          placeholder={open.some(asksYou) ? 'Answer above, or say something else…' : waits ? 'Send a message…' : busy ? 'Send another message…' : 'Send a message…'}
           onInput={(e) => write(name, e.currentTarget.value)}
           onKeyDown={(e) => e.key === 'Enter' && !e.shiftKey && !e.isComposing && (e.preventDefault(), send(sure))}
         />
@@ -176,12 +177,13 @@ interface InsteadProperties {
 
 // Instead says what a message would do to what waits.
 function Instead({ open, asks, onSend, onKeep, onAnswer }: InsteadProperties) {
-  const what = open.length > 1 ? `the ${open.length} calls that wait for you` : isQuestion(open[0]) ? `the question “${wordsOf(open[0])}”` : `the call of ${open[0].tool_name} that waits for you`;
+  const timers = open.filter((t) => t.kind === 'timer');
+  const what = open.length > 1 ? `the ${open.length} calls that wait${timers.length ? '' : ' for you'}` : timers.length ? `the call of ${open[0].tool_name} that waits until ${moment(open[0].wakes_at ?? 0)}` : isQuestion(open[0]) ? `the question “${wordsOf(open[0])}”` : `the call of ${open[0].tool_name} that waits for you`;
   return (
     <div class="note" role={asks ? 'alert' : undefined}>
       <Icon name="warn" />
       <p class="grow">A message now cancels <Shown text={what} prose />.</p>
-      {asks && <button type="button" onClick={onSend}>Say something else instead</button>}
+      {asks && <button type="button" onClick={onSend}>{timers.length === open.length ? 'Send it' : 'Say something else instead'}</button>}
       {asks && <button type="button" onClick={onKeep}>Keep waiting</button>}
       {onAnswer && <button type="button" onClick={onAnswer}>Answer it</button>}
     </div>

@@ -13,8 +13,8 @@ export function left(ms: number): string {
   return `${Math.floor(s / 86_400)} d left`;
 }
 
-// Due shows the time that is left until a deadline, and how much of it has passed.
-export function Due({ from, at }: { from?: number; at?: number }) {
+// Due shows the time that is left until a deadline, or until a call wakes, and how much of it has passed.
+export function Due({ from, at, wakes }: { from?: number; at?: number; wakes?: boolean }) {
   const [now, setNow] = useState(Date.now());
   const near = !!at && at - now < 120_000;
   useEffect(() => {
@@ -25,7 +25,7 @@ export function Due({ from, at }: { from?: number; at?: number }) {
   if (!at) return null;
   const passed = from && at > from ? Math.min(100, Math.max(0, ((now - from) / (at - from)) * 100)) : 100;
   return (
-    <span class="due" title={`Until ${moment(at)}; then the run ends.`}>
+    <span class="due" title={`Until ${moment(at)}; then the ${wakes ? 'call continues without an answer' : 'run ends'}.`}>
       <Icon name="clock" />
       <strong>{left(at - now)}</strong>
       <svg aria-hidden="true" width="48" height="4"><rect class="of" width="48" height="4" /><rect class="passed" width={(passed * 48) / 100} height="4" /></svg>

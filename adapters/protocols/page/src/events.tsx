@@ -1,6 +1,6 @@
 // The events of a run, as the host's native stream has them.
 import { useMemo, useRef, useState } from 'preact/hooks';
-import { count, number, took } from './format';
+import { count, moment, number, took } from './format';
 import { Icon } from './icons';
 import { JSONView, download, oneLine } from './json';
 import type { RunRecord } from './record';
@@ -108,7 +108,7 @@ function about(e: RunEvent): string {
     case 'tool_call_ready':
       return `${e.name ?? ''} ${oneLine(e.arguments, 80)}`;
     case 'tool_call_suspended':
-      return `${e.name ?? ''} waits for a ${e.ticket?.kind ?? 'decision'}`;
+      return e.ticket?.kind === 'timer' ? `${e.name ?? ''} waits until ${moment(e.ticket.wakes_at ?? 0)}` : `${e.name ?? ''} waits for a ${e.ticket?.kind ?? 'decision'}`;
     case 'tool_call_resumed':
       return `${e.name ?? ''} ${e.action ?? ''}`;
     case 'tool_call_done':

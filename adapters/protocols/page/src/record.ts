@@ -21,6 +21,7 @@ export interface ShownCall {
   progress?: Progress; // how far it is, while it says so
   ticket?: Ticket;
   answered?: string; // what was decided
+  woken?: boolean; // by the clock
   ready: number; // when it could begin, unix milliseconds; 0: not known
   asked: number; // when it began to wait for an answer
   resumed: number;
@@ -322,10 +323,12 @@ export class RunRecord {
         c.asked ||= e.ticket?.created_at || at; // a replay says it at its own time
         c.status = 'waiting';
         c.answered = e.ticket?.decision?.action;
+        c.woken = wokenBy(e.ticket, e.ticket?.decision?.decision_id);
         break;
       case 'tool_call_resumed':
         c.resumed = at;
         c.answered = e.action;
+        c.woken = wokenBy(c.ticket, e.decision_id);
         c.status = 'running';
         this.status = 'running';
         break;
@@ -340,6 +343,9 @@ export class RunRecord {
     }
   }
 }
+
+// wokenBy reports whether a decision is the clock's: see Decision.Woken of package core.
+const wokenBy = (t: Ticket | undefined, decision: string | undefined) => !!t?.wakes_at && !!decision?.startsWith('wake-');
 
 // cite gives a text its citations; index is its place in the message, which counts blocks that
 // are not shown.

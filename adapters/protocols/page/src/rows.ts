@@ -30,7 +30,7 @@ export interface Row {
   from: number;
   to: number;
   took: number;
-  waited: number; // for a person or a client
+  waited: number; // for a person, a client or a time
   failed: boolean;
 }
 
@@ -188,7 +188,7 @@ function callRows(r: RunRecord, s: TimedStep, c: TimedCall, last: number, o: Opt
   const waited = c.asked && !child && c.kind !== 'child' ? (c.answered || end) - c.asked : 0;
   const kind = child || c.kind === 'child' ? 'child' : c.kind === 'client' ? 'ask' : 'tool';
   rows.push({
-    ...plain, key: `${prefix} ${s.step} ${c.id}`, level, kind, name: child?.agent_id ?? c.name, note: kind === 'child' ? 'child run' : '', state: c.status === 'waiting' && kind === 'child' ? 'running' : c.status,
+    ...plain, key: `${prefix} ${s.step} ${c.id}`, level, kind, name: child?.agent_id ?? c.name, note: kind === 'child' ? 'child run' : c.kind === 'timer' ? 'timer' : '', state: c.status === 'waiting' && kind === 'child' ? 'running' : c.status,
     record: r, step: s.step, call: prefix ? `${prefix}~${s.step}~${c.id}` : c.id, pieces, from, to, took: waited && !c.took && (kind === 'ask' || !c.answered) ? waited : Math.max(0, to - from - waited), waited, failed,
   });
   if (child && o.nested && level < deepest + 2) {
@@ -203,6 +203,6 @@ function callRows(r: RunRecord, s: TimedStep, c: TimedCall, last: number, o: Opt
 
 // waitText says how long a row waited, and for whom.
 export function waitText(row: Row): string {
-  const decider = row.kind === 'ask' ? 'an answer' : 'a person';
+  const decider = row.kind === 'ask' ? 'an answer' : row.note === 'timer' ? 'a time' : 'a person';
   return row.state === 'waiting' ? `waits for ${decider}, since ${duration(row.waited)}` : `waited ${duration(row.waited)} for ${decider}`;
 }

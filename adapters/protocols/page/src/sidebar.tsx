@@ -123,12 +123,16 @@ function ThreadList() {
   );
 }
 
+// asks reports whether a thread that waits asks a person or a client, as far as the approvals that
+// were read tell: otherwise it waits for a child run or a time.
+const asks = (thread: string) => !approvals.items.value || approvals.more.value || approvals.items.value.some((a) => a.thread_id === thread);
+
 // groups sorts threads by what they want of a person. Within a group their order stays.
 function groups(items: ThreadSummary[]): [string, ThreadSummary[]][] {
   const midnight = new Date().setHours(0, 0, 0, 0);
   const all: Record<string, ThreadSummary[]> = { 'Waiting for you': [], Running: [], Today: [], Earlier: [] };
   for (const t of items) {
-    const word = t.active_run?.status === 'waiting' ? 'Waiting for you' : t.active_run ? 'Running' : t.last_activity >= midnight ? 'Today' : 'Earlier';
+    const word = t.active_run?.status === 'waiting' && asks(t.thread_id) ? 'Waiting for you' : t.active_run ? 'Running' : t.last_activity >= midnight ? 'Today' : 'Earlier';
     all[word].push(t);
   }
   return Object.entries(all).filter(([, some]) => some.length);
@@ -157,8 +161,9 @@ function ThreadRow({ thread }: { thread: ThreadSummary }) {
 
 // Asks says what a thread waits for: a decision, or an answer.
 function Asks({ thread }: { thread: string }) {
-  const asks = approvals.items.value?.find((a) => a.thread_id === thread)?.kind === 'client';
-  return <span class="status waiting"><Icon name={asks ? 'ask' : 'hand'} /><span class="hidden">{asks ? 'waits for an answer' : 'waits for a decision'}</span></span>;
+  if (!asks(thread)) return <span class="status waiting"><Icon name="clock" /><span class="hidden">waits</span></span>;
+  const question = approvals.items.value?.find((a) => a.thread_id === thread)?.kind === 'client';
+  return <span class="status waiting"><Icon name={question ? 'ask' : 'hand'} /><span class="hidden">{question ? 'waits for an answer' : 'waits for a decision'}</span></span>;
 }
 function ThreadDialog({ thread }: { thread: ThreadSummary }) {
   const [title, setTitle] = useState(thread.title ?? '');

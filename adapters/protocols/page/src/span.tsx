@@ -10,6 +10,7 @@ import type { RunRecord } from './record';
 import { address, go, select } from './route';
 import type { Row } from './rows';
 import { type TimedCall, type TimedStep, isFailure, timedOf } from './timed';
+import { wakeWord } from './timer';
 import type { JSONValue } from './types';
 
 // SpanView is the tab about the row that is chosen.
@@ -32,7 +33,7 @@ export function SpanView({ row, record }: { row: Row | undefined; record: RunRec
       {call && <CallFacts row={row} step={step!} call={call} />}
       {problem !== undefined && <Problem error={problem} />}
       <div class="actions">
-        {call?.status === 'waiting' && row.kind !== 'child' && <a class="button primary" href={address({ thread: of.thread, run: of.id })}>Answer in the chat</a>}
+        {call?.status === 'waiting' && row.kind !== 'child' && <a class="button primary" href={address({ thread: of.thread, run: of.id })}>{call.kind === 'timer' ? 'Show in the chat' : 'Answer in the chat'}</a>}
         {row.kind === 'model' && of === record && <button type="button" onClick={() => select({ tab: 'request' })}><Icon name="right" /> Show the request</button>}
         {row.step > 0 && <button type="button" onClick={fork}><Icon name="fork" /> Fork before this {row.kind === 'step' ? 'step' : 'call'}</button>}
         <span class="inline"><Copy text={location.href} label="Copy link"><Icon name="copy" /> Copy link</Copy><kbd class="hide-narrow">y</kbd></span>
@@ -135,12 +136,13 @@ const decisions: Record<string, string> = { resume: 'Approved', cancel: 'Denied'
 function CallFacts({ row, step, call }: { row: Row; step: TimedStep; call: TimedCall }) {
   const changes = call.edited === undefined ? [] : changed(call.arguments ?? null, call.edited);
   const ran = call.took > 0 || (call.ended > 0 && !['denied', 'cancelled', 'not_executed', 'blocked', 'invalid'].includes(call.status));
-  const word = call.kind === 'client' ? { resume: 'Answered', cancel: 'Declined' }[call.action] ?? 'Answered' : decisions[call.action] ?? 'Decided';
+  const word = wakeWord(call.kind === 'timer', call.woken, call.action) || (call.kind === 'client' ? { resume: 'Answered', cancel: 'Declined' }[call.action] ?? 'Answered' : decisions[call.action] ?? 'Decided');
   return (
     <>
       <dl class="facts">
         <dt>Step</dt><dd>{step.step}, call <code>{call.id}</code></dd>
         {call.kind !== 'child' && call.asked > 0 && (call.answered > 0 ? <><dt>{word}</dt><dd>{clock(call.answered)}, after {took(call.answered - call.asked)}{call.reason && `: ${call.reason}`}</dd></> : <><dt>Waits</dt><dd>since {clock(call.asked)}</dd></>)}
+        {call.wakes > 0 && call.answered === 0 && <><dt>Wakes</dt><dd>{moment(call.wakes)}</dd></>}
         {changes.length > 0 && (
           <>
             <dt>Changed</dt>

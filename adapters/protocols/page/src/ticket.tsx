@@ -99,7 +99,7 @@ function Approval({ waiting, outcome, onDecided, after }: ApprovalProperties) {
         <Icon name="hand" />
         <h2>May <Shown text={agent || 'the agent'} /> call <Shown text={ticket.tool_name} />?</h2>
         <span class="grow" />
-        <Due from={ticket.created_at} at={ticket.expires_at} />
+        <Due from={ticket.created_at} at={ticket.expires_at || ticket.wakes_at} wakes={!ticket.expires_at} />
       </header>
       <div class="ticket-body">
         {known?.description && <p dir="auto"><Shown text={known.description} prose /></p>}

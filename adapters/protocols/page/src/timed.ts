@@ -17,7 +17,9 @@ export interface TimedCall {
   action: string; // of the decision
   reason: string;
   edited?: JSONValue; // arguments that a person put in place
-  kind: 'person' | 'client' | 'child' | ''; // of the wait
+  kind: 'person' | 'client' | 'child' | 'timer' | ''; // of the wait
+  wakes: number; // it continues then without a decision
+  woken: boolean; // by the clock
   child?: { run_id: string; thread_id: string; agent_id?: string };
   arguments?: JSONValue;
   text: string; // of the arguments, as they come
@@ -124,12 +126,12 @@ function timedCall(s: StepCall | undefined, e: ShownCall | undefined, said: numb
   return {
     id: s?.id ?? e!.id, name: s?.name ?? e!.name, status: over ? s!.status : e && e.status !== 'writing' ? e.status : s ? running[s.status] ?? s.status : e!.status,
     began: ran || answered || (asked ? 0 : ended || ready), ended, took, ready, asked, answered, action: s?.action ?? e?.answered ?? '', reason: s?.reason ?? '', edited: s?.edited,
-    kind: asked || s?.child ? e?.ticket?.kind ?? (s?.child ? 'child' : s?.status === 'set' ? 'client' : 'person') : '', child: s?.child, arguments: s?.arguments ?? e?.arguments, text: e?.text ?? '',
+    kind: asked || s?.child ? e?.ticket?.kind ?? (s?.child ? 'child' : s?.wakes_at ? 'timer' : s?.status === 'set' ? 'client' : 'person') : '', wakes: s?.wakes_at ?? e?.ticket?.wakes_at ?? 0, woken: s?.woken ?? !!e?.woken, child: s?.child, arguments: s?.arguments ?? e?.arguments, text: e?.text ?? '',
     result: s?.result ?? e?.result, message: s?.message ?? e?.message, output: e?.output ?? '',
   };
 }
 
-// waitsOf lists the waits of a run for people and clients; those that last end now.
+// waitsOf lists the waits of a run for people, clients and times; those that last end now.
 export function waitsOf(steps: TimedStep[], now: number): [number, number][] {
   return steps.flatMap((s) => s.calls.filter((c) => c.asked && c.kind !== 'child').map((c): [number, number] => [c.asked, Math.max(c.asked, c.answered || now)]));
 }

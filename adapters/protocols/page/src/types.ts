@@ -78,9 +78,11 @@ export interface Ticket {
   parameters?: JSONValue;
   response_schema?: Schema;
   resume_mode: 'replay_tool_call' | 'use_decision_as_tool_result' | 'pass_decision_to_tool';
-  kind: 'person' | 'client' | 'child';
+  kind: 'person' | 'client' | 'child' | 'timer';
   created_at?: number;
   expires_at?: number;
+  wakes_at?: number; // the call continues then without a decision
+  keep?: boolean; // a message does not cancel the call
   decision?: { decision_id: string; action: string; reason?: string };
 }
 
@@ -150,6 +152,8 @@ export interface StepCall {
   reason?: string; // of the decision
   edited?: JSONValue; // the arguments that a person put in place of the model's
   child?: { run_id: string; thread_id: string; agent_id?: string };
+  wakes_at?: number; // it continues, or would have continued, without a decision
+  woken?: boolean; // the time came before a decision
 }
 
 // One step of a run, from GET /v1/runs/{run}/steps.
@@ -213,6 +217,7 @@ export interface RunEvent {
   status?: string;
   ticket?: Ticket;
   action?: string;
+  decision_id?: string;
   failed?: number;
   wait?: number;
   limit?: number; // the tokens that a request may have, after the model refused a longer one

@@ -51,7 +51,7 @@ function goTest(record: RunRecord | undefined, text: string): string {
     const calls = s.calls.map((c) => `reveilletest.Call(${go(c.name)}, json.RawMessage(${go(JSON.stringify(c.arguments ?? {}))}))`);
     return calls.length ? `\t\t\t{Calls: []reveille.ToolCall{${calls.join(', ')}}},` : `\t\t\t{Text: ${go(s.text)}},`;
   });
-  const acts = steps.flatMap((s) => s.calls).filter((c) => c.asked && c.kind !== 'child' && c.answered).map((c) => (c.kind === 'client' ? `reveilletest.Reply(${go(JSON.stringify(c.result ?? null))})` : c.action === 'cancel' ? `reveilletest.Deny(${go(c.reason)})` : 'reveilletest.Approve()'));
+  const acts = steps.flatMap((s) => s.calls).filter((c) => c.asked && c.kind !== 'child' && c.kind !== 'timer' && c.answered).map((c) => (c.kind === 'client' ? `reveilletest.Reply(${go(JSON.stringify(c.result ?? null))})` : c.action === 'cancel' ? `reveilletest.Deny(${go(c.reason)})` : 'reveilletest.Approve()'));
   const person = [`reveilletest.Say(${go(text)})`, ...acts].join(', ');
   const scenario = [`\t\tName: "as recorded",`, `\t\tPerson: []reveilletest.Act{${person}},`, ...(turns.length ? ['\t\tTurns: []reveilletest.Turn{', ...turns, '\t\t},'] : [])].join('\n');
   return `func TestAsRecorded(t *testing.T) {\n\treveilletest.Crashes{Parts: parts, Scenarios: []reveilletest.Scenario{{\n${scenario}\n\t}}}.Run(t)\n}`;

@@ -2,8 +2,10 @@
 // says aloud how the open run is.
 import { effect, signal, untracked } from '@preact/signals';
 import type { Change } from './api';
+import { asksYou } from './asked';
 import type { Conversation } from './conversation';
 import { recordOf } from './follow';
+import { moment } from './format';
 import { approvals, threads } from './lists';
 import { hear, tell } from './tabs';
 
@@ -46,7 +48,9 @@ let before = '';
 function sayRun(conversation: Conversation): void {
   const r = conversation.active.value;
   r?.version.value;
-  const now = !r ? '' : r.complete ? `The agent says: ${lastText(r.id)}` : r.tickets.length ? `Waiting for you: ${r.tickets[0].call.name}` : 'The agent works.';
+  const asks = r?.tickets.find((t) => asksYou(t.ticket));
+  const sleeps = r?.status === 'waiting' && r.tickets.find((t) => t.ticket.kind === 'timer');
+  const now = !r ? '' : r.complete ? `The agent says: ${lastText(r.id)}` : asks ? `Waiting for you: ${asks.call.name}` : sleeps ? `${sleeps.call.name} waits until ${moment(sleeps.ticket.wakes_at ?? 0)}.` : 'The agent works.';
   if (now === before) return;
   before = now;
   told.value = now;

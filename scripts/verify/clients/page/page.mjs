@@ -10,6 +10,7 @@ import { keyboard } from './keyboard.mjs';
 import { looks } from './looks.mjs';
 import { proxy } from './proxy.mjs';
 import { shell } from './shell.mjs';
+import { timers } from './timers.mjs';
 
 const [url, pictures] = process.argv.slice(2);
 mkdirSync(pictures, { recursive: true });
@@ -470,6 +471,7 @@ const scenarios = {
   ...cited(on),
   ...decide(on),
   ...keyboard(on),
+  ...timers(on),
   ...shell(on, browser, url),
   ...asks(browser, url, pictures),
   ...looks(browser, url, pictures),
