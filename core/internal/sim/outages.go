@@ -92,6 +92,9 @@ func (ru *runs) checkGivenUp(record *core.Run, in *input) {
 	if r, ok := ru.th.p.record(recordname.Follow); ok && ru.th.w.checks.Decode("follow mark", r.Payload, &mark) == nil && mark.Run == record.ID {
 		return // a stream has followed it: its calls were counted
 	}
+	if ru.streamed[record.ID] {
+		return // so have those of a person who has decided
+	}
 	ru.th.w.Stats.Steps.GivenUp++
 	if o := ru.outlasted; o.run != record.ID || record.FinishedAt-o.since < (modelPatience-time.Minute).Milliseconds() {
 		ru.th.fail("run %s gives its model up at %d; it fails since %+v", record.ID, record.FinishedAt, o)

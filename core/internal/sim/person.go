@@ -129,6 +129,9 @@ func (pe *people) decide(th *threadState, k *asked, d deciding) {
 			return false // to that program it is a request with an unknown field
 		}
 		before := th.p.head
+		if inline {
+			th.runs.streamed[before.Run.ID] = true
+		}
 		got, err := h.engine.decide(ctx, th.client(), th.p.key.Thread, run, asking, inline, th.asks.heard())
 		if pe.w.config.Trace != nil {
 			pe.w.config.Trace("%s: decision %s on %s: %+v, %v", h.name, d.said.ID, asking.Target, got, err)

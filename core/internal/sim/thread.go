@@ -74,6 +74,7 @@ type runs struct {
 	ended       map[core.ID]final
 	seen        map[core.ID][]core.Termination
 	hung        map[core.ID]bool // whose RunEnd took too long
+	streamed    map[core.ID]bool // in which a person has decided by a request that streams
 	lostClosing map[core.ID]int  // claims that were lost of a run that closes
 	killed      map[core.ID]int  // claims that a run's own poison took
 	began       map[core.ID]bool // runs that were claimed
@@ -143,7 +144,7 @@ func newThreadState(w *World, i int, p *partition) *threadState {
 		cut: map[core.ID]bool{}, named: map[core.ID]bool{}, takenBack: map[core.ID]bool{}, edited: map[string]bool{},
 	}
 	th.runs = runs{
-		th: th, ended: map[core.ID]final{}, seen: map[core.ID][]core.Termination{}, hung: map[core.ID]bool{}, lostClosing: map[core.ID]int{},
+		th: th, ended: map[core.ID]final{}, seen: map[core.ID][]core.Termination{}, hung: map[core.ID]bool{}, streamed: map[core.ID]bool{}, lostClosing: map[core.ID]int{},
 		killed: map[core.ID]int{}, began: map[core.ID]bool{}, admitted: map[core.ID]bool{}, cuts: map[core.ID]int{}, takenUp: map[core.ID]*takenUp{},
 		mends: map[string]int{}, lost: map[string]time.Duration{},
 	}

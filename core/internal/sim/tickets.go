@@ -180,9 +180,11 @@ func (as *asks) checkGone(a, b *thread.Head, t thread.Ticket) {
 }
 
 // checkWaiting: a run that waits holds no claim, and continues when it may: in batch mode
-// when every ticket is decided.
+// when every ticket is decided, or is to be decided by the clock.
 func (as *asks) checkWaiting(a, b *thread.Head) {
-	open := func(t thread.Ticket) bool { return t.Decision == 0 }
+	open := func(t thread.Ticket) bool {
+		return t.Decision == 0 && (t.WakeAt == 0 || t.WakeAt > as.th.w.millis()+skew)
+	}
 	if i := slices.IndexFunc(b.Inbox, func(e thread.InboxEntry) bool { return as.isEvent(e.ID) }); i >= 0 {
 		as.th.fail("a run receives the input of an event, as %s: %+v", b.Inbox[i].ID, *b)
 	}

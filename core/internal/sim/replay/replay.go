@@ -148,6 +148,8 @@ func (p *player) resolve(ctx context.Context, r *recording) string {
 		return "its tenant had limits, which no record contains"
 	case r.record.Ending != nil && r.record.Ending.Form != thread.FormWhole:
 		return fmt.Sprintf("its end was too large to be stored whole: its form is %s", r.record.Ending.Form)
+	case r.record.InRound && r.record.Termination != nil && r.record.Termination.Code == string(core.CodeTooLarge):
+		return "it ended with a write of an open round that was too large, and no record has the limit of its store"
 	case len(r.own) == 0:
 		return "it has no separate input, or its input is not in the log"
 	case slices.ContainsFunc(r.entries, refusedInAPool):
