@@ -96,8 +96,8 @@ func TestEveryCallOfATurnIsAskedAbout(t *testing.T) {
 	}
 }
 
-// A call that waits for a time asks nothing: the prompt ends, and the call goes on waiting. The
-// next prompt takes its place.
+// A call that waits for a time does not ask for anything: the prompt ends, and the call still
+// waits. The next prompt cancels it.
 func TestACallThatWaitsForATimeIsNotAskedAbout(t *testing.T) {
 	w := newWorld(t)
 	e := w.editor("")

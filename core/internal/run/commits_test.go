@@ -148,9 +148,8 @@ func TestHowAStepTakesANewFence(t *testing.T) {
 	}
 }
 
-// How much time is left to store what is done: what the process has at last, or four seconds
-// where it stops. While it does neither, the work goes on under its own context. Effects have
-// a second in any case.
+// How much time is left to store what is done: until the end of the invocation, or four seconds
+// if the host stops. Otherwise the context of the step stays in use. Effects always have a second.
 func TestTimeToHandBackWork(t *testing.T) {
 	tests := []struct {
 		name            string

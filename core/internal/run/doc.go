@@ -292,7 +292,7 @@
 //	claim     holder.go, commit.go: the head, its writes, and puts; named.go: the records
 //	          that the head names; watch.go, lacking.go, report.go
 //	hooks     hooks.go: the code of the agent's plugins
-//	base      base.go, resolve.go, load.go: the values that were read; snapshot.go: S#
+//	read      read.go, resolve.go, load.go: the values that were read; snapshot.go: S#
 //	draft     draft.go: the turn and the changes since the last commit
 //	prompt    prompt.go: the model's request; context.go, window.go, prefix.go, summary.go:
 //	          its parts

@@ -149,8 +149,8 @@ func (s *scheduler) turnVisible() {
 	}
 }
 
-// drop ends the tools that run beside a commit which was refused, or of which nobody knows
-// what became, and waits for them. Their outcomes are lost; in the second case the nack names
+// drop ends the tools that run beside a commit that was refused, or whose outcome is unknown,
+// and waits for them. Their outcomes are lost. If that of the commit is unknown, the nack names
 // the calls. After turnVisible, and on a nil round, it does nothing.
 func (t *toolRound) drop(ctx context.Context) {
 	if t == nil || !t.scheduler.pending {

@@ -67,9 +67,9 @@ func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 	return Stepped{Outcome: thread.Yield, Head: m.holder.head, Retry: true}, nil
 }
 
-// nack gives the claim back. It names the calls that were let through, also those beside a
-// commit of which the step does not know what became: a head without their turn has no such
-// calls, and the write changes nothing there.
+// nack gives the claim back. It names the calls that were let through, also those that ran
+// beside a commit with an unknown outcome: if the head does not have their turn, it has no such
+// calls, and naming them changes nothing.
 func (m *machine) nack(ctx context.Context, kind thread.NackKind, at int64) error {
 	let := m.tools.known()
 	if let == nil {

@@ -26,7 +26,7 @@ type machine struct {
 	prompt prompt
 	unsaid *inference.Turn // the turn that a model has started, until it is committed
 	tools  *toolRound      // the open tool round, once it is known
-	begun  *toolRound      // that of a turn of which the step does not know whether it was committed; nil: none
+	begun  *toolRound      // the round of a turn whose commit has no known outcome; nil: none
 	form   thread.Form     // of the run's end, as far as the store has refused larger ones
 	missed bool            // see Stepped.Missed
 

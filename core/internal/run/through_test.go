@@ -90,7 +90,8 @@ func (w *world) die(t *testing.T) {
 }
 
 // A tool that only reads runs beside the commit of its turn. If the process does not learn
-// that the turn is committed, the tool's outcome is dropped: nobody says that it did not run.
+// that the turn is committed, the tool's outcome is dropped. The call's result is then unknown:
+// "not executed" would be wrong.
 func TestCallBesideACommitWithoutAResponseIsUnknown(t *testing.T) {
 	tests := []struct {
 		name  string

@@ -113,7 +113,7 @@ func TestAGateCannotAskForATimeToWake(t *testing.T) {
 func TestATimerBesideAQuestion(t *testing.T) {
 	tests := []struct {
 		mode  agent.ExecutionMode
-		after thread.CallStatus // an hour later, when the timer has woken and nobody has decided
+		after thread.CallStatus // an hour later: the clock has decided its call, and no person the other one
 		fence uint64
 	}{
 		{agent.ParallelStreaming, thread.CallDone, 2},

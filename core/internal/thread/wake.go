@@ -7,10 +7,10 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// A ticket may have a time at which its call goes on by itself. No clock of a process that
-// sleeps decides it: the thread is due then, and the first claim after it decides the ticket by
-// its own clock, in its own write, also if the run waits for other tickets. A person who is
-// earlier decides it as any other ticket.
+// A ticket may have a time at which its call continues without a decision. No process waits for
+// that time: the thread is due then, and the first claim after it decides the ticket, by the clock
+// of its process and in its own write, also if the run waits for other tickets. Before that time,
+// a person can decide it like any other ticket.
 
 // Times of tickets that wake, in milliseconds.
 const (

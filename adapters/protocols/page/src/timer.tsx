@@ -28,7 +28,7 @@ export function wokenAs(c: ShownCall, s: StepCall | undefined): string {
 interface Properties {
   run: string;
   ticket: Ticket;
-  onDecided: (suspension: string) => void; // is told once the host has a decision, or the time has come
+  onDecided: (suspension: string) => void; // called when the host has a decision, and when the time has come
 }
 
 const late = 1000; // after the time to wake, until the run is read again
