@@ -20,12 +20,15 @@ import (
 type nursery struct {
 	started []tool.Child
 	of      []string // the calls that have started them
+	above   []string // the agents of the lineage
 }
 
 func (n *nursery) StartChild(_ context.Context, call tool.Call, child tool.Child) (core.ID, error) {
 	n.started, n.of = append(n.started, child), append(n.of, call.Name)
 	return core.ID{15: 7}, nil
 }
+
+func (n *nursery) Lineage() tool.Lineage { return tool.Lineage{Agents: n.above} }
 
 func TestACallStartsAChild(t *testing.T) {
 	for name, test := range map[string]struct {

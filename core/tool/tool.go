@@ -95,6 +95,8 @@ type Call struct {
 	// Children starts runs for [Call.Start]; nil: the host starts none.
 	Children interface {
 		StartChild(ctx context.Context, call Call, child Child) (run core.ID, err error)
+		// Lineage is what [Call.Lineage] returns.
+		Lineage() Lineage
 	}
 	// Live is the run's: it passes on what the tool shows of its work, see [Call.Progress],
 	// [Call.Output] and [Call.Activity]; nil: no reader listens.

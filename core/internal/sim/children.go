@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -62,7 +63,7 @@ func (as *asks) delegate(ctx context.Context, name string, call tool.Call, key s
 		return tool.NewResult(key + " " + end.Response), true, nil
 	}
 	c := w.scripted.childOf(call)
-	run, err := call.Start(ctx, tool.Child{Agent: c.in.agent, Thread: c.th.p.key.Thread, Messages: []core.Message{core.UserMessage(c.in.text).WithID(c.in.name)}})
+	run, err := call.Start(ctx, tool.Child{Agent: c.in.agent, Messages: []core.Message{core.UserMessage(c.in.text).WithID(c.in.name)}})
 	if err != nil {
 		return r, true, err
 	}
@@ -83,7 +84,8 @@ func (sc scripted) childOf(call tool.Call) *child {
 	if c := sc.w.family.byCall[call.Key()]; c != nil {
 		return c
 	}
-	th := sc.w.addThread(call.Thread.Tenant, sc.w.partition(call.Thread).state.user)
+	key := core.ThreadKey{Tenant: call.Thread.Tenant, Thread: "child." + strings.ReplaceAll(call.Key(), "/", ".")} // the host's
+	th := sc.w.addNamedThread(key, sc.w.partition(call.Thread).state.user)
 	th.child = true
 	c := &child{th: th, in: th.inputs.newInput(mailbox.ModeQueue, sc.w.people.anyAgent()), call: call}
 	sc.w.family.byCall[call.Key()] = c
