@@ -8,17 +8,18 @@ import (
 
 // OutboxRecord is the payload of O#<id>: the receiver and content of an outbox entry,
 // for entries that no run's record describes. It is put once, before the head that
-// has the entry. No program writes one yet.
+// has the entry. Programs of this release write those of [OutboxCancel] alone.
 type OutboxRecord struct {
 	To      []OutboxTarget  `json:"to"`
+	Before  core.ID         `json:"before,omitzero"`   // another entry whose record counts as well; see [Left]
 	Payload json.RawMessage `json:"payload,omitempty"` // what a message says; a cancel says nothing
 }
 
 // OutboxTarget is the receiver of an outbox entry, of the same tenant.
 type OutboxTarget struct {
 	Kind   TargetKind `json:"kind"`
-	Thread string     `json:"thread"`
-	Run    core.ID    `json:"run,omitzero"` // of TargetRun
+	Thread string     `json:"thread,omitempty"` // empty: the one that the run's pointer leads to
+	Run    core.ID    `json:"run,omitzero"`     // of TargetRun
 }
 
 // TargetKind is the part of a thread that receives the entry.

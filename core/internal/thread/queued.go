@@ -84,7 +84,10 @@ type Parent struct {
 	// ToolCall is the id of the call that started the child, as the model named it; empty:
 	// not known.
 	ToolCall string `json:"tool_call,omitempty"`
-	// Detached means that the child continues when the run is over.
+	// Listed means that the parent's head lists the child until its end is told there: see
+	// [AddChild].
+	Listed bool `json:"listed,omitempty"`
+	// Detached means that the end of the parent does not end the child.
 	Detached bool `json:"detached,omitempty"`
 	// Root is the run at the top of the tree, which no call has started; zero: not known.
 	Root core.ID `json:"root,omitzero"`

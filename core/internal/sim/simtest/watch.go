@@ -14,7 +14,6 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/registry"
-	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -319,7 +318,7 @@ type ownChildren struct {
 
 // starter is the type of tool.Call.Children.
 type starter interface {
-	run.Children
+	StartChild(ctx context.Context, call tool.Call, child tool.Child) (core.ID, error)
 	Lineage() tool.Lineage
 }
 
