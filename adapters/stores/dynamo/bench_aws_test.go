@@ -49,6 +49,7 @@ type bench struct {
 	meter    *dynamotest.Meter // of everything that goes to the table
 	model    *chatter
 	asks     bool                   // calls wait for a person
+	sleeps   time.Duration          // calls wait for so long; 0: not at all
 	window   int                    // tokens that a model is shown at most; 0: the default
 	executed atomic.Int64           // executions of the tool
 	reach    func(env.Point) func() // see env.Env.Reach; nil: nothing happens
@@ -88,7 +89,10 @@ func (b *bench) restart(t testing.TB) {
 	t.Helper()
 	b.queue.Now, b.queue.Lose = b.now, atOnce
 	lookup := tool.New(tool.Spec{Name: "lookup", Description: "Returns 2 KB that cannot be compressed."},
-		func(context.Context, tool.Call, struct{}) (tool.Result, error) {
+		func(_ context.Context, call tool.Call, _ struct{}) (tool.Result, error) {
+			if b.sleeps > 0 && call.Resume == nil {
+				return tool.Suspended(core.TicketRequest{Kind: core.TicketTimer, WakeAt: call.Now.Add(b.sleeps)}), nil
+			}
 			b.executed.Add(1)
 			return tool.NewResult(noise(2048)), nil
 		})
