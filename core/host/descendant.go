@@ -91,7 +91,8 @@ func (one *descendant) showRun(ctx context.Context, head thread.Head) error {
 	one.learn(record)
 	if over && record.Status == core.RunDone {
 		one.over = true
-		return f.stream.replayer.Finish(record)
+		_ = f.stream.replayer.Finish(record) // the stream's audience keeps its error
+		return nil
 	}
 	if next := one.heard.Add(childEvery); now.Before(next) {
 		one.in.shared.due(next)

@@ -30,7 +30,7 @@ const claimReserve = 100 * time.Millisecond
 // after is a nextHead: it works until the follower's thread has another head than seen, and
 // shows the run's model output until then. The watch has the heads that this process writes
 // immediately, so that the store is not read here. With child runs it also returns after each
-// pause.
+// pause, and after each step of another thread, for a look at them.
 func (w stepping) after(ctx context.Context, watch *watch, seen thread.Head) (thread.Head, error) {
 	// tried: the thread was due and stepping it has not changed its head. Another process may
 	// hold the claim; the next attempt follows a pause.
@@ -42,25 +42,25 @@ func (w stepping) after(ctx context.Context, watch *watch, seen thread.Head) (th
 		if err != nil || differs(head, seen) {
 			return head, err
 		}
-		paused := false
+		looks := false
 		// The follower's own thread comes first, then one due hint of another thread; else
 		// there is nothing to do.
 		now := w.worker.env.Millis()
 		if !w.timeToClaim(ctx) {
-			err, paused = w.pause(ctx, watch, head, time.Time{}), true
+			err, looks = w.pause(ctx, watch, head, time.Time{}), true
 		} else if head.DueAt != 0 && head.DueAt <= now && !tried {
 			tried = true // a claim without effect is not repeated immediately
 			err = w.stepThread(ctx, head)
 		} else if d, due, at := w.queue.pop(); due {
-			err = w.workOff(ctx, watch, head, d)
+			err, looks = w.workOff(ctx, watch, head, d), true
 		} else {
-			err, paused = w.pause(ctx, watch, head, at), true
+			err, looks = w.pause(ctx, watch, head, at), true
 			tried = false
 		}
 		if ctx.Err() != nil {
 			return seen, context.Cause(ctx)
 		}
-		if err != nil || paused && w.follower.below != nil {
+		if err != nil || looks && w.follower.below != nil {
 			return seen, err
 		}
 	}
