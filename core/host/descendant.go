@@ -30,7 +30,7 @@ type descendant struct {
 func newDescendant(in *descendants, about core.ChildRun, key core.ThreadKey, dispatch core.ID) *descendant {
 	l := in.shared
 	one := &descendant{in: in, about: about}
-	one.progress = progress{shared: l, about: &one.about, call: in.call}
+	one.progress = progress{shared: l, about: &one.about, call: in.call, asked: l.asked[about.RunID]}
 	shows := newStream(l.streams.env, about.RunID, &one.progress)
 	one.follower = l.streams.follower(key, dispatch, shows)
 	one.below = descendants{shared: l, of: one.follower, depth: in.depth + 1}
@@ -89,6 +89,9 @@ func (one *descendant) showRun(ctx context.Context, head thread.Head) error {
 		return err
 	}
 	one.learn(record)
+	if err := one.showDecided(ctx, head); err != nil {
+		return err
+	}
 	if over && record.Status == core.RunDone {
 		one.over = true
 		_ = f.stream.replayer.Finish(record) // the stream's audience keeps its error
@@ -104,6 +107,27 @@ func (one *descendant) showRun(ctx context.Context, head thread.Head) error {
 		one.in.shared.due(now.Add(childEvery))
 	}
 	return err
+}
+
+// showDecided shows that a call which was shown to wait is decided.
+func (one *descendant) showDecided(ctx context.Context, head thread.Head) error {
+	for _, t := range head.Tickets {
+		if t.Decision == 0 || !one.progress.open[t.ID] {
+			continue
+		}
+		delete(one.progress.open, t.ID)
+		only := head
+		only.Tickets, only.Run.Calls = thread.Tickets{t}, nil
+		for i, err := range one.follower.source.Open(ctx, only) {
+			if err != nil {
+				return err
+			}
+			if err := one.progress.decided(i.ticket); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // learn notes what the record of the run has.

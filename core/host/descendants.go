@@ -21,8 +21,9 @@ const (
 // lineage is what the descendants of one follower share. It serves the follower's goroutine.
 type lineage struct {
 	streams *streams
-	stream  *stream // of the follower, which shows what the child runs do
-	watch   *watch  // of the follower's thread: new heads of child runs wake the follower there
+	stream  *stream              // of the follower, which shows what the child runs do
+	watch   *watch               // of the follower's thread: new heads of child runs wake the follower there
+	asked   map[core.ID][]string // as of the follower
 	// quiet is for a call that returns a Result: the child runs are not shown, and only their
 	// heads are read.
 	quiet bool
@@ -58,7 +59,7 @@ type descendants struct {
 
 // descend returns what follows the child runs of a follower's run, whose thread's watch is on.
 func (s *streams) descend(f *follower, on *watch) *descendants {
-	shared := &lineage{streams: s, stream: f.stream, watch: on, quiet: f.quiet, timers: f.played}
+	shared := &lineage{streams: s, stream: f.stream, watch: on, asked: f.asked, quiet: f.quiet, timers: f.played}
 	return &descendants{shared: shared, of: f, depth: 1}
 }
 

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // textShown is how much of the newest text of a child run a stream shows, in bytes.
@@ -29,9 +30,10 @@ type progress struct {
 	steps   int
 	usage   core.Usage
 	ended   *core.Termination
-	asked   []string     // ids of the calls that were shown to wait
-	held    []core.Event // of those, until the first update
-	changed bool         // since the last update
+	asked   []string        // ids of the calls that were shown to wait
+	held    []core.Event    // of those, until the first update
+	open    map[uint64]bool // tickets that were shown and are not decided, by thread.TicketKey
+	changed bool            // since the last update
 
 	shown   core.ChildProgress // the last update
 	shownAt time.Time
@@ -70,10 +72,6 @@ func (p *progress) Emit(e core.Event) error {
 		p.finish(e)
 	case core.EventToolCallSuspended:
 		return p.suspended(e)
-	case core.EventToolCallResumed:
-		p.stop(e.CallID)
-		p.tools = append(p.tools, running{e.CallID, e.Name})
-		return p.passOn(e)
 	case core.EventToolCallDone:
 		p.stop(e.CallID)
 		return p.passOn(e)
@@ -119,7 +117,21 @@ func (p *progress) suspended(e core.Event) error {
 	if !slices.Contains(p.asked, e.CallID) {
 		p.asked = append(p.asked, e.CallID)
 	}
+	if p.open == nil {
+		p.open = map[uint64]bool{}
+	}
+	p.open[thread.TicketKey(p.about.RunID, e.Ticket.Suspension.ID)] = true
 	return p.passOn(e)
+}
+
+// decided passes on that a call which was shown to wait is decided: its tool runs next, if the
+// decision lets it.
+func (p *progress) decided(t *core.Ticket) error {
+	if t.Decision == nil {
+		return nil
+	}
+	p.tools, p.changed = append(p.tools, running{t.CallID, t.Tool}), true
+	return p.passOn(core.Event{Type: core.EventToolCallResumed, CallID: t.CallID, Name: t.Tool, DecisionID: t.Decision.ID, Action: t.Decision.Action})
 }
 
 // passOn passes on an event of a call that was shown to wait.

@@ -60,8 +60,8 @@ func (r *Host) Follow(ctx context.Context, id core.Identity, runID core.ID, list
 	return r.streams.follow(ctx, f)
 }
 
-// StreamDecisions takes decisions on calls of one run, in order, and shows what
-// comes after them: run_start, the results of the round that were not there
+// StreamDecisions takes decisions on calls of one run, and of runs that it has started, in
+// order, and shows what comes after them: run_start, the results of the round that were not there
 // before, and what follows until the run is done or waits again. When the
 // decisions let the run go on, it is stepped inline as [Host.Stream] does;
 // otherwise, or when another worker has it, the stream is fed from commits.
@@ -82,6 +82,7 @@ func (r *Host) StreamDecisions(ctx context.Context, id core.Identity, threadID s
 		return d.decided, err
 	}
 	f := r.streams.follower(key, core.ID{}, newStream(r.env, d.run, listener))
+	f.asked = d.asked
 	// If the run can continue, this stream continues it: no hint was sent. Then nothing here may depend on the client: neither on its speed nor on its presence.
 	// Otherwise all that follows is for the client.
 	f.stream.hurry = d.head.Run.ID == d.run && d.head.Ready()
