@@ -15,12 +15,11 @@ type ChildEnd struct {
 
 // ChildRun names a run that a call of another run has started.
 type ChildRun struct {
-	RunID    ID     `json:"run_id"`
-	ThreadID string `json:"thread_id"`
-	AgentID  string `json:"agent_id,omitempty"` // absent: not known
-	Parent   ID     `json:"parent_run_id"`      // the run that started it
-	// ParentCall is the call that started it, as the model named it; absent: not known.
-	ParentCall string `json:"parent_call_id,omitempty"`
+	RunID      ID     `json:"run_id"`
+	ThreadID   string `json:"thread_id"`
+	AgentID    string `json:"agent_id,omitempty"`       // its agent; absent: unknown
+	Parent     ID     `json:"parent_run_id"`            // the run that started it
+	ParentCall string `json:"parent_call_id,omitempty"` // the call that started it, as the model named it; absent: unknown
 }
 
 // ChildTicket is a ticket of a run that another run has started, directly or through others.
