@@ -167,9 +167,6 @@ func TestHintsOfAThreadThatIsWaitedFor(t *testing.T) {
 	back()
 	step("another hint", func() { wakeThread(t, q, "a", 0) }, "nothing", "a2")
 	step("a hint of a thread without calls", func() { wakeThread(t, q, "c", 0) }, "c", "a2", "b")
-	w["b"].hear(queueKey("a"))
-	w["b"].hear(queueKey("a"))
-	step("one hears of another's", func() { q.moved(queueKey("a")) }, "nothing", "a2", "b")
 	step("the last leaves", w["a2"].quit, "a", "b")
 	w["b"].quit()
 	if len(q.lines) != 0 || len(q.known) != 0 {
