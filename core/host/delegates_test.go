@@ -125,7 +125,7 @@ func TestDelegatesOfATurn(t *testing.T) {
 // has the user of its caller, and knows its place in the tree.
 func TestDelegatesWhenTheirCallerEnds(t *testing.T) {
 	for end, want := range map[delegates.OnParentEnd]core.TerminationType{
-		"": core.TerminationCancelled, delegates.Cancel: core.TerminationCancelled, delegates.Detach: core.TerminationNatural,
+		"": core.TerminationCancelled, "cancel": core.TerminationCancelled, delegates.Detach: core.TerminationNatural,
 	} {
 		t.Run(string(end), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
