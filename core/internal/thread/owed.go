@@ -8,7 +8,7 @@ import (
 
 // OutboxRecord is the payload of O#<id>: the receiver and content of an outbox entry,
 // for entries that no run's record describes. It is put once, before the head that
-// has the entry. No program writes one yet.
+// has the entry.
 type OutboxRecord struct {
 	To      []OutboxTarget  `json:"to"`
 	Payload json.RawMessage `json:"payload,omitempty"` // what a message says; a cancel says nothing
@@ -19,6 +19,9 @@ type OutboxTarget struct {
 	Kind   TargetKind `json:"kind"`
 	Thread string     `json:"thread"`
 	Run    core.ID    `json:"run,omitzero"` // of TargetRun
+	// AgentID is the agent of the run that a message to a thread without an open run
+	// starts; empty: that of the thread's last run.
+	AgentID string `json:"agent_id,omitempty"`
 }
 
 // TargetKind is the part of a thread that receives the entry.

@@ -80,6 +80,8 @@ func (w words) change(h thread.Head, now int64) thread.Change {
 			c.Enqueue, c.Dedupe = &e, 0
 		}
 		return c
+	case "send":
+		return thread.Send{ID: id(w.word(0)), Run: id(w.value("run")), Owner: w.value("owner")}
 	case "delivered":
 		return thread.Delivered{
 			ID: id(w.word(0)), Kind: named(w, w.value("kind"), thread.OutboxChildEnded, thread.OutboxDeadLettered), Next: w.at("next", now),
