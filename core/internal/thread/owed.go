@@ -33,6 +33,25 @@ const (
 	TargetRun    TargetKind = "run"    // one run of it, and none that follows
 )
 
+// FailedMessage is the payload of the note of a message that was given up. It names its list
+// as a [Listing] does; the message itself is its [OutboxRecord].
+type FailedMessage struct {
+	List    string       `json:"list"`
+	At      int64        `json:"at"` // when it was given up, unix milliseconds
+	Message core.ID      `json:"message_id"`
+	To      OutboxTarget `json:"to"`
+	Code    string       `json:"code"`
+	Tries   int          `json:"tries"`
+}
+
+// EncodeFailed returns the stored form of the note of a failed message.
+func (r Records) EncodeFailed(f *FailedMessage) ([]byte, error) { return r.encode("failed message", f) }
+
+// DecodeFailed reads the note of a failed message; errors as for DecodeEntry.
+func (r Records) DecodeFailed(b []byte) (FailedMessage, error) {
+	return decode[FailedMessage](r, "failed message", b)
+}
+
 // EncodeOutbox returns the stored form of an outbox entry's content. Equal content has
 // equal bytes.
 func (r Records) EncodeOutbox(o *OutboxRecord) ([]byte, error) { return r.encode("outbox record", o) }
