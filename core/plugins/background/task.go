@@ -86,7 +86,7 @@ func find(call tool.Call, name string) (Task, bool, error) {
 		return t, true, nil
 	}
 	for _, t := range newest(tasks) {
-		if t.Name == name {
+		if t.Name == name && name != "" {
 			return t, true, nil
 		}
 	}
