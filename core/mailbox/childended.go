@@ -79,24 +79,39 @@ func (s *Service) decideForChild(ctx context.Context, key core.ThreadKey, parent
 	switch {
 	case at < 0 && parent.Run.Awaits(child.parent.Call):
 		return errNotYet
-	case at < 0, parent.Tickets[at].Decision != 0:
+	case at < 0: // the call has its result
+		return s.dropChild(ctx, key, parent, child.run.ID)
+	case parent.Tickets[at].Decision != 0:
 		return nil
 	}
 	decision := core.Decision{ID: id, Action: core.DecisionResume, Payload: payload}
 	deciding := Deciding{Target: id, User: parent.Owner, Decision: decision}
-	_, _, err := s.decide(ctx, key, deciding, decideOptions{child: true})
+	_, _, err := s.decide(ctx, key, deciding, decideOptions{child: child.run.ID})
 	if code := core.CodeOf(err); code == core.CodeInvalid || code == core.CodeTooLarge {
 		// The ticket asks for something other than a child's outcome: its call must not wait
 		// for ever.
 		s.log.WarnContext(ctx, "child's end does not fit its ticket", "tenant", key.Tenant, "thread", key.Thread, "run", parent.Run.ID, "error", err)
 		deciding.Decision = core.Decision{ID: id, Action: core.DecisionCancel, Reason: "what the child run came to is not what the call waits for"}
-		_, _, err = s.decide(ctx, key, deciding, decideOptions{child: true})
+		_, _, err = s.decide(ctx, key, deciding, decideOptions{child: child.run.ID})
 	}
 	if errors.Is(err, thread.ErrDecided) || errors.Is(err, thread.ErrDeleted) {
 		return nil
 	}
 	if errors.Is(err, thread.ErrNotFound) { // the ticket left the head in between: the next look finds how
 		return errNotYet
+	}
+	return err
+}
+
+// dropChild takes a child that is over from the list of its parent, for whose end no call waits
+// any more.
+func (s *Service) dropChild(ctx context.Context, key core.ThreadKey, parent thread.Head, child core.ID) error {
+	if !slices.Contains(parent.Run.Children, child) {
+		return nil
+	}
+	_, _, err := s.Commit(ctx, key, parent, thread.DropChild{Run: parent.Run.ID, Child: child}, nil)
+	if errors.Is(err, thread.ErrDeleted) {
+		return nil
 	}
 	return err
 }
@@ -125,7 +140,7 @@ func (s *Service) sayToParent(ctx context.Context, key core.ThreadKey, parent th
 			if head.Run.ID != parent.Run.ID { // never another run's
 				return thread.Input{}
 			}
-			return thread.Input{ID: id, Kind: thread.InboxInternal, Owner: head.Owner, Dedupe: dedupe(id)}
+			return thread.Input{ID: id, Kind: thread.InboxInternal, Owner: head.Owner, Dedupe: dedupe(id), Child: child}
 		},
 		build: func(thread.Head, thread.Result) ([]store.Record, error) { return []store.Record{record}, nil },
 	}

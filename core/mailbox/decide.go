@@ -155,17 +155,17 @@ type deciding struct {
 	known bool
 	// other means that among the stored ones was another decision on the target.
 	other bool
-	// child means that the decision is the end of a child run, which alone may decide a
-	// ticket of that kind.
-	child bool
+	// child is the child run whose end the decision is, which alone may decide a ticket of
+	// that kind; zero: it is another's.
+	child core.ID
 }
 
 // decideOptions change how a decision is made; zero: as a client makes it.
 type decideOptions struct {
 	// inline means that no hint is sent.
 	inline bool
-	// child means that the decision is the end of a child run.
-	child bool
+	// child is the child run whose end the decision is; zero: it is another's.
+	child core.ID
 }
 
 // decide finds what the decision is about, checks it against that, and writes it. Others may
@@ -192,7 +192,7 @@ func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, o 
 	ticket, found, err := u.find(ctx, head)
 	switch {
 	case err != nil:
-	case ticket.Kind == core.TicketChild && !o.child: // before checking whether it would fit
+	case ticket.Kind == core.TicketChild && o.child.IsZero(): // before checking whether it would fit
 		err = fmt.Errorf("tool call %s: %w", core.Excerpt(ticket.CallID), thread.ErrChild)
 	case found:
 		// A repeated decision may name a call that has continued and waits again: it is

@@ -26,8 +26,9 @@ const (
 	skew = 500
 )
 
-// Deliver delivers the entries of a thread's outbox: to parents that a child is over, to other
-// threads their messages, and to the publisher the progress of runs. An entry leaves the head once it is delivered,
+// Deliver delivers the entries of a thread's outbox: to parents that a child is over, to
+// children that their parent is over, to other threads their messages, and to the publisher the
+// progress of runs. An entry leaves the head once it is delivered,
 // and is postponed when it could not be. An entry that is not due yet stays, except announcements
 // of the caller's own writes: those that are newer than the head of its claim. The zero Head:
 // it has no claim.
@@ -111,8 +112,12 @@ func (s *Service) deliver(ctx context.Context, key core.ThreadKey, head thread.H
 	done := thread.Delivered{ID: e.ID, Kind: e.Kind}
 	var about matter
 	err := env.Protect(func() (err error) {
-		if e.Kind == thread.OutboxWaiting && !waitStands(head, e) {
+		switch {
+		case e.Kind == thread.OutboxWaiting && !waitStands(head, e):
 			return errNoNews
+		case e.Kind == thread.OutboxCancel:
+			about.at = createdAt(e.ID)
+			return s.cancelChildren(ctx, key, e.ID)
 		}
 		if about, err = s.reads.matter(ctx, key, head, e); err != nil {
 			return err

@@ -135,6 +135,10 @@ type Opening struct {
 	// Parent receives the end of the run; see [Parent]. nil: no parent. Such input always opens
 	// a separate run, so that it can only be queued.
 	Parent *Parent
+	// RunID is the id of a child run, which its parent's head lists before it is submitted: see
+	// Parent.Listed. With a Key that was used before, the run of that attempt counts. Zero: a
+	// new id.
+	RunID core.ID
 }
 
 // Parent is the run of another thread of the tenant that started a run, and what waits
@@ -152,6 +156,11 @@ type Parent struct {
 	// ToolCall is the id of the call that started the child, as the model named it. It is
 	// shown to clients only.
 	ToolCall string
+	// Listed means that the parent's head lists the child, so that the end of the parent ends
+	// the child. A child that is first claimed after that end is cancelled then.
+	Listed bool
+	// Detached means that the child continues after the end of its parent.
+	Detached bool
 }
 
 // check validates a parent; nil is valid. mode is the submission's: a child run is queued,

@@ -70,7 +70,11 @@ func (s *Service) submit(ctx context.Context, sub Submission, p placing) (receip
 	if p.start, err = sub.Opening.start(s.env.Millis()); err != nil {
 		return Receipt{}, thread.Head{}, err
 	}
-	u := submission{s: s, in: sub, given: sub.Messages, placing: p, ids: ids{s.env.NewID(), s.env.NewID()}}
+	u := submission{s: s, in: sub, given: sub.Messages, placing: p, ids: ids{run: sub.Opening.RunID}}
+	if u.ids.run.IsZero() {
+		u.ids.run = s.env.NewID()
+	}
+	u.ids.dispatch = s.env.NewID()
 	if p.message != nil {
 		u.ids = *p.message
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/recordname"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -87,7 +88,7 @@ func (s *parts) StartChild(ctx context.Context, call tool.Call, child tool.Child
 	if !s.committed(ctx) || s.over.Load() {
 		return core.ID{}, errOver
 	}
-	run, err := s.step.s.children.StartChild(ctx, call, child)
+	run, err := s.step.s.children.StartChild(ctx, call, child, s.list)
 	if s.over.Load() {
 		return core.ID{}, errOver
 	}
@@ -95,8 +96,24 @@ func (s *parts) StartChild(ctx context.Context, call tool.Call, child tool.Child
 	// The store's, or of a record of a newer program, which may read it: the call is tried again.
 	case core.CodeThrottled, core.CodeUnavailable, core.CodeInternal, core.CodeSchema:
 		err = s.noted(ctx, err)
+	default:
+		if stops(err) {
+			err = s.noted(ctx, err) // the step ends for it
+		}
 	}
 	return run, err
+}
+
+// list lists a child run in the head. The step may take the next fence at the same time, so that
+// a refusal for the fence counts only if the step still has that one.
+func (s *parts) list(ctx context.Context, child core.ID) error {
+	for {
+		fence := s.step.fence()
+		_, _, err := s.step.s.committer.Commit(ctx, s.step.Key, thread.Head{}, thread.AddChild{Fence: fence, Child: child}, nil)
+		if !errors.Is(err, thread.ErrFenced) || fence == s.step.fence() {
+			return err
+		}
+	}
 }
 
 // committed reports whether the call's turn is committed. It waits until that is known,

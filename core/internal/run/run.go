@@ -53,7 +53,9 @@ type Agents interface {
 
 // Children starts child runs for tools: see [tool.Call.Children].
 type Children interface {
-	StartChild(ctx context.Context, call tool.Call, child tool.Child) (run core.ID, err error)
+	// StartChild enqueues a child run, after list has listed its id in the head of the call's
+	// thread: what ends the call's run ends the child, too. An error of list is its own.
+	StartChild(ctx context.Context, call tool.Call, child tool.Child, list func(context.Context, core.ID) error) (run core.ID, err error)
 }
 
 // Options configures a Stepper. Env, Store, Committer and Agents are required.

@@ -105,6 +105,8 @@ type Result struct {
 	Woken []Woken
 	// Outcome of a CommitStep or CommitClose.
 	Outcome Outcome
+	// Left is what a run that the write ends owes its children; nil: nothing.
+	Left *Left
 	// Stretch is the stretch of the run that the write ends, with everything spent on
 	// it; its record must be stored before the head. nil: the write ends none, or
 	// usage is not metered.

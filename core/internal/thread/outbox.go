@@ -13,7 +13,8 @@ import (
 // none, or in O#<id>: see [OutboxRecord].
 type OutboxEntry struct {
 	// ID is that of the run that it is about; of [OutboxWaiting] it is the commit id of
-	// the write by which the open run waits, and of a message it is the message's own.
+	// the write by which the open run waits, of [OutboxCancel] it is [Left].ID, and of a
+	// message it is the message's own.
 	ID    core.ID
 	Kind  OutboxKind
 	Tries uint8 // how many have failed, 255 at most
@@ -26,7 +27,7 @@ type OutboxKind uint8
 // The kinds of outbox entries. The last three are announcements, to subscribers to
 // the progress of runs: a head has them only of writes with Transition.Announce. A
 // head may also have kinds that only a newer program knows. Those are carried along
-// and are not due, and so are cancels, which this program does not deliver yet.
+// and are not due.
 const (
 	OutboxChildEnded   OutboxKind = iota + 1 // a child run is over: to its parent
 	OutboxCancel                             // a run is over: to the children that it has left
@@ -67,7 +68,7 @@ func (e OutboxEntry) Announces() bool { return e.Kind >= OutboxWaiting && e.Kind
 // Delivers reports whether this program delivers entries of the kind. Others stay in
 // the head for a newer one, and are not due.
 func (e OutboxEntry) Delivers() bool {
-	return e.Kind == OutboxChildEnded || e.Kind == OutboxMessage || e.Announces()
+	return e.Kind >= OutboxChildEnded && e.Kind <= OutboxDeadLettered
 }
 
 // Outbox is what a thread owes others, oldest first.

@@ -11,14 +11,15 @@ import (
 // has the entry.
 type OutboxRecord struct {
 	To      []OutboxTarget  `json:"to"`
+	Before  core.ID         `json:"before,omitzero"`   // another entry whose record counts as well; see [Left]
 	Payload json.RawMessage `json:"payload,omitempty"` // what a message says; a cancel says nothing
 }
 
 // OutboxTarget is the receiver of an outbox entry, of the same tenant.
 type OutboxTarget struct {
 	Kind   TargetKind `json:"kind"`
-	Thread string     `json:"thread"`
-	Run    core.ID    `json:"run,omitzero"` // of TargetRun
+	Thread string     `json:"thread,omitempty"` // empty: the one that the run's pointer leads to
+	Run    core.ID    `json:"run,omitzero"`     // of TargetRun
 	// AgentID is the agent of the run that a message to a thread without an open run
 	// starts; empty: that of the thread's last run.
 	AgentID string `json:"agent_id,omitempty"`

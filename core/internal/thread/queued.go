@@ -79,6 +79,11 @@ type Parent struct {
 	// ToolCall is the id of the call that started the child, as the model named it; empty:
 	// not known.
 	ToolCall string `json:"tool_call,omitempty"`
+	// Listed means that the parent's head lists the child until its end is told there: see
+	// [AddChild].
+	Listed bool `json:"listed,omitempty"`
+	// Detached means that the end of the parent does not end the child.
+	Detached bool `json:"detached,omitempty"`
 }
 
 // NoCall is the call of a Parent that waits with none: it reads of the child's end as

@@ -81,6 +81,8 @@ func (Refence) kind() ChangeKind {
 	return ChangeKind{Name: "refence", Holder: true, Worker: true}
 }
 
+func (AddChild) kind() ChangeKind    { return ChangeKind{Name: "add-child"} }
+func (DropChild) kind() ChangeKind   { return ChangeKind{Name: "drop-child"} }
 func (ExtendLease) kind() ChangeKind { return ChangeKind{Name: "extend-lease"} }
 func (Touch) kind() ChangeKind       { return ChangeKind{Name: "touch"} }
 

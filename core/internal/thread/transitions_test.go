@@ -42,6 +42,8 @@ var kinds = []struct {
 	{held, "reclaim", thread.StageClaim, false, false, 3, false, false},
 	{held, "refence fence=1", thread.StageStep, true, true, 3, false, false},
 	{held, "extend-lease fence=1 lease=40s", thread.StageStep, false, false, 3, false, false},
+	{held, "add-child k fence=1", thread.StageStep, false, false, 3, false, false},
+	{parent, "drop-child r1 k", thread.StageStep, false, false, 3, false, false},
 	{held, "touch", thread.StageStep, false, false, 3, false, false},
 	{held, "commit-turn fence=1 seq=1 calls=2", thread.StageTurn, true, true, 0, false, false},
 	{round, "suspend fence=1 calls=done,new", thread.StageTurn, true, true, 0, false, false},
@@ -58,6 +60,7 @@ var kinds = []struct {
 // The heads that the kinds are tried on.
 var (
 	held    = []string{"enqueue d1 run=r1", "claim w lease=30s"}
+	parent  = append(slices.Clip(held), "add-child k fence=1")
 	queue   = append(slices.Clip(held), "enqueue d2 run=r2")
 	owing   = append(slices.Clip(held), "enqueue d2 run=r2 child", "cancel r2")
 	steered = append(slices.Clip(held), "input i kind=internal")

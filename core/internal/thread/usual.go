@@ -85,6 +85,8 @@ func (p *Parent) addTo(m *wire.Members) {
 	addAnyID(m, "run", p.Run)
 	m.AnyInt("call", int64(p.Call))
 	m.Text("tool_call", p.ToolCall)
+	m.True("listed", p.Listed)
+	m.True("detached", p.Detached)
 	m.Close(begin)
 }
 

@@ -100,7 +100,7 @@ func TestTheWayOfABackgroundTask(t *testing.T) {
 		}
 		want("agent_status", `{"task_id":"bg_0"}`, `ok {"task_id":"bg_0","agent_id":"helper","run_id":"RUN","status":"running","steps":0}`)
 		t.Log(p.calls("send_message", `{"to":{"relation":"child","name":"bg_0"},"message":"echo: faster"}`))
-		time.Sleep(20*time.Second)
+		time.Sleep(20 * time.Second)
 		t.Log(p.calls("agent_status", `{"task_id":"bg_0"}`))
 		t.Log(p.calls("agent_output", `{"task_id":"bg_0"}`))
 		t.Log(strings.Join(p.said("t1"), "\n"))

@@ -14,7 +14,6 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/registry"
-	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -315,9 +314,11 @@ func (t watchedTool) Run(ctx context.Context, call tool.Call) (tool.Result, erro
 // ownChildren starts the runs of a call as the call is, and not as it is shown: their ids
 // follow from its key.
 type ownChildren struct {
-	children run.Children
-	own      tool.Call
-	asked    func()
+	children interface {
+		StartChild(ctx context.Context, call tool.Call, child tool.Child) (core.ID, error)
+	}
+	own   tool.Call
+	asked func()
 }
 
 // StartChild is for tool.Call.Children.
