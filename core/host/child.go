@@ -34,7 +34,7 @@ func (c children) StartChild(ctx context.Context, call tool.Call, child tool.Chi
 	if child.Name != "" {
 		name += "/" + child.Name
 	}
-	parent := mailbox.Parent{Thread: call.Thread.Thread, Run: call.Run, Call: uint8(call.Index), Listed: true}
+	parent := mailbox.Parent{Thread: call.Thread.Thread, Run: call.Run, Call: uint8(call.Index), Listed: true, Detached: child.Detached}
 	if len(call.ID) <= maxCallID {
 		parent.ToolCall = call.ID
 	}

@@ -21,7 +21,11 @@ type Child struct {
 	// Background means that the call does not wait: the run reads the child's end as
 	// internal input, if it is still open then.
 	Background bool
-	Request    json.RawMessage // for the child's hooks and tools; nil: nothing
+	// Detached means that the child continues when the run that started it is over. Otherwise
+	// it is then cancelled. If it is in the background, its end becomes the input of another
+	// run then, of the same agent and on the same thread.
+	Detached bool
+	Request  json.RawMessage // for the child's hooks and tools; nil: nothing
 }
 
 // Start starts a child run, durably, and returns its id. The same call that runs again

@@ -25,8 +25,8 @@
 // The notices that a thread owes others are in its own head, written by the very
 // commit that causes them: an [OutboxEntry] for the parent of a child that is over, for
 // the children of a run that is over, for another thread that gets a message or, with
-// Transition.Announce, for subscribers to the progress of runs. A worker that wrote or read the head delivers it and applies [Delivered]. The thread is due
-// until its outbox is empty of what the program delivers.
+// Transition.Announce, for subscribers to the progress of runs. A worker that wrote or
+// read the head delivers it and applies [Delivered]. The thread is due until its outbox is empty of what the program delivers.
 //
 // # The life of a run
 //

@@ -129,7 +129,7 @@ func (c Config) start(ctx context.Context, call tool.Call, a startArguments) (to
 	if err != nil {
 		return tool.Result{}, err
 	}
-	run, err := call.Start(ctx, tool.Child{Agent: a.AgentID, Messages: []core.Message{core.UserMessage(a.Prompt)}, Background: true})
+	run, err := call.Start(ctx, tool.Child{Agent: a.AgentID, Messages: []core.Message{core.UserMessage(a.Prompt)}, Background: true, Detached: true})
 	if err != nil {
 		return tool.Result{}, err
 	}

@@ -87,6 +87,8 @@ func (p program) said(thread string) (texts []string) {
 	return texts
 }
 
+// A lead starts an agent in the background, whose run outlives its own, asks for its status and
+// output, sends it a message, and is told of its end.
 func TestTheWayOfABackgroundTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := running(t)
@@ -99,10 +101,20 @@ func TestTheWayOfABackgroundTask(t *testing.T) {
 			}
 		}
 		want("agent_status", `{"task_id":"bg_0"}`, `ok {"task_id":"bg_0","agent_id":"helper","run_id":"RUN","status":"running","steps":0}`)
-		t.Log(p.calls("send_message", `{"to":{"relation":"child","name":"bg_0"},"message":"echo: faster"}`))
+		if got := p.calls("send_message", `{"to":{"relation":"child","name":"bg_0"},"message":"faster"}`); !strings.HasSuffix(got, `","status":"queued"}`) {
+			t.Errorf("the message is %s", got)
+		}
 		time.Sleep(20 * time.Second)
-		t.Log(p.calls("agent_status", `{"task_id":"bg_0"}`))
-		t.Log(p.calls("agent_output", `{"task_id":"bg_0"}`))
-		t.Log(strings.Join(p.said("t1"), "\n"))
+		want("agent_status", `{"task_id":"bg_0"}`, `ok {"task_id":"bg_0","agent_id":"helper","run_id":"RUN","status":"completed","steps":2}`)
+		want("agent_output", `{"task_id":"bg_0"}`, `ok {"task_id":"bg_0","status":"completed","output":"You said: Message from the agent lead of thread t1:\nfaster"}`)
+		ends := 0
+		for _, text := range p.said("t1") {
+			if strings.HasPrefix(text, `user: A run that you started is over: {"run_id":"`+run+`","thread_id":"child.`) {
+				ends++
+			}
+		}
+		if ends != 1 {
+			t.Errorf("the lead is told %d times: %q", ends, p.said("t1"))
+		}
 	})
 }
