@@ -28,6 +28,9 @@ func (o others) ChildRun(ctx context.Context, call tool.Call, run core.ID) (core
 	if err != nil || record.Status == core.RunDone {
 		return record, err
 	}
+	if head.Run.ID == run { // its record is written where it starts, waits and ends
+		record.Steps = max(record.Steps, int(head.Run.Step))
+	}
 	record.Response, err = o.said(ctx, key, head, record)
 	return record, err
 }
