@@ -69,6 +69,9 @@ func (f family) starts(user, parent, on string) core.ID {
 func TestAToolReachesItsThreadsRunsAlone(t *testing.T) {
 	f := newFamily(t)
 	gone := f.starts("ann", "t", "gone")
+	if err := f.WorkLocal(t.Context(), core.WakeUp{Tenant: "acme", Thread: "gone"}); err != nil {
+		t.Fatal(err)
+	}
 	if err := f.mailbox.Delete(t.Context(), core.ThreadKey{Tenant: "acme", Thread: "gone"}, "ann"); err != nil {
 		t.Fatal(err)
 	}
@@ -163,6 +166,9 @@ func TestHowManyRunsEndWithARun(t *testing.T) {
 	below := f.starts("ann", "c", "d")
 	list("c", below)
 	list("c", f.starts("ann", "c", "e"))
+	if n, err := f.to.CancelRun(t.Context(), f.call, f.starts("ann", "t", "c")); n != 1 || err != nil { // it is queued
+		t.Errorf("%d runs end with a queued one, %v; want 1", n, err)
+	}
 	if n, err := f.to.CancelRun(t.Context(), f.call, f.call.Run); n != 4 || err != nil {
 		t.Errorf("%d runs end with it, %v; want 4", n, err)
 	}
