@@ -16,7 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/plugin"
-	delegates "github.com/reveille-run/reveille/core/plugins/delegate"
+	delegation "github.com/reveille-run/reveille/core/plugins/delegate"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -66,7 +66,7 @@ func team(g *gauge, calls int, mode agent.ExecutionMode) agent.Parts {
 			{ID: "worker", Model: "m"},
 		},
 		Models: map[string]agent.ModelBinding{"m": {Model: scripted.Turns(turns...)}}, Tools: []tool.Tool{g.tool()},
-		Plugins: []plugin.Plugin{delegates.Plugin{}}, Default: "lead",
+		Plugins: []plugin.Plugin{delegation.Plugin{}}, Default: "lead",
 	}
 }
 
@@ -124,14 +124,14 @@ func TestDelegatesOfATurn(t *testing.T) {
 // A delegate whose caller is cancelled is cancelled too, or continues if it is detached. It
 // has the user of its caller, and knows its place in the tree.
 func TestDelegatesWhenTheirCallerEnds(t *testing.T) {
-	for end, want := range map[delegates.OnParentEnd]core.TerminationType{
-		"": core.TerminationCancelled, "cancel": core.TerminationCancelled, delegates.Detach: core.TerminationNatural,
+	for end, want := range map[delegation.OnParentEnd]core.TerminationType{
+		"": core.TerminationCancelled, "cancel": core.TerminationCancelled, delegation.Detach: core.TerminationNatural,
 	} {
 		t.Run(string(end), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				parts := team(&gauge{}, 1, agent.Sequential)
-				parts.Specs[0].Sections = plugin.Sections(delegates.Section.Setting(delegates.Config{
-					Agents: map[string]delegates.Settings{"worker": {OnParentEnd: end}},
+				parts.Specs[0].Sections = plugin.Sections(delegation.Section.Setting(delegation.Config{
+					Agents: map[string]delegation.Settings{"worker": {OnParentEnd: end}},
 				}))
 				r := newSolo(t, parts)
 				defer works(t, r)()
@@ -169,7 +169,7 @@ func TestALineageFollowsTheTree(t *testing.T) {
 				{ID: "a", Model: "m", Delegates: []string{"b"}}, {ID: "b", Model: "m", Delegates: []string{"c"}}, {ID: "c", Model: "m"},
 			},
 			Models: map[string]agent.ModelBinding{"m": {Model: scripted.Rules()}}, Tools: []tool.Tool{look},
-			Plugins: []plugin.Plugin{delegates.Plugin{}}, Default: "a",
+			Plugins: []plugin.Plugin{delegation.Plugin{}}, Default: "a",
 		}
 		r := newSolo(t, parts)
 		var root core.ID
