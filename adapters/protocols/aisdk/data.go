@@ -101,3 +101,15 @@ type modelCircuit struct {
 func (e *encoder) modelCircuit(event core.Event) {
 	e.data("data-model-circuit", modelCircuit{event.Model, event.Status, event.Wait})
 }
+
+// resumed is the data of data-tool-call-resumed: a call that waited continues after a decision.
+type resumed struct {
+	CallID     string              `json:"toolCallId"`
+	DecisionID string              `json:"decisionId"`
+	Action     core.DecisionAction `json:"action"`
+	DecidedBy  *core.Decider       `json:"decidedBy,omitempty"`
+}
+
+func (e *encoder) toolResumed(event core.Event) {
+	e.data("data-tool-call-resumed", resumed{event.CallID, event.DecisionID, event.Action, event.DecidedBy})
+}

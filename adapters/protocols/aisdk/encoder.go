@@ -87,6 +87,8 @@ func (e *encoder) Encode(event core.Event) [][]byte {
 		e.toolCancel(event)
 	case core.EventToolCallSuspended:
 		e.toolSuspended(event)
+	case core.EventToolCallResumed:
+		e.toolResumed(event)
 	case core.EventToolCallStreamDelta:
 		e.toolOutput(event)
 	case core.EventActivitySnapshot, core.EventActivityDelta:
