@@ -134,8 +134,8 @@ type Decision struct {
 	// runtime.
 	Remember   Remember   `json:"remember,omitempty"`
 	RememberAs RememberAs `json:"remember_as,omitempty"`
-	// User is the user on whose behalf it is decided. The runtime sets it, whatever a request
-	// says; empty: the clock, a child run, or a caller without a user.
+	// User is the user on whose behalf it is decided. The runtime sets it, and ignores the
+	// value in a request; empty: the clock, a child run, or a caller without a user.
 	User string `json:"user,omitempty"`
 }
 
