@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"slices"
 	"strings"
@@ -34,7 +35,11 @@ func (c children) StartChild(ctx context.Context, call tool.Call, child tool.Chi
 	if child.Name != "" {
 		name += "/" + child.Name
 	}
-	parent := mailbox.Parent{Thread: call.Thread.Thread, Run: call.Run, Call: uint8(call.Index), Listed: true, Detached: child.Detached}
+	above := call.Lineage()
+	parent := mailbox.Parent{
+		Thread: call.Thread.Thread, Run: call.Run, Call: uint8(call.Index), Listed: true, Detached: child.Detached,
+		Root: above.Root, Agents: above.Agents, MaxTokens: above.MaxTokens, Deadline: above.Deadline,
+	}
 	if len(call.ID) <= maxCallID {
 		parent.ToolCall = call.ID
 	}
@@ -44,7 +49,10 @@ func (c children) StartChild(ctx context.Context, call tool.Call, child tool.Chi
 	// A child without a thread gets one whose name follows from the call, so that a repeated
 	// call finds it. "/" is not allowed in names.
 	key := core.ThreadKey{Tenant: call.Thread.Tenant, Thread: child.Thread}
-	if key.Thread == "" {
+	switch {
+	case child.Kept != "":
+		key.Thread = keptThread(call.Thread.Thread, child.Kept)
+	case key.Thread == "":
 		key.Thread = "child." + strings.ReplaceAll(name, "/", ".")
 	}
 	submission := mailbox.Submission{
@@ -105,4 +113,11 @@ func childID(parent core.ID, name string) core.ID {
 	id := wire.DerivedID(sum[:])
 	copy(id[:6], parent[:])
 	return id
+}
+
+// keptThread is the child thread that a thread keeps under a name. Neither of the two has a
+// "/", so that no other pair has the same text.
+func keptThread(parent, kept string) string {
+	sum := sha256.Sum256([]byte(parent + "/" + kept))
+	return "kept." + hex.EncodeToString(sum[:16])
 }

@@ -103,7 +103,7 @@ func build(c Options) (*Host, error) {
 	}
 	pinned := pins.New(agents, c.Store)
 	r.mailbox, err = mailbox.New(mailbox.Options{
-		Env: c.Env, Store: c.Store, Waker: c.Waker, Logger: c.Logger, Records: c.Records, Worker: c.Worker, Lease: c.Lease,
+		Env: c.Env, Store: c.Store, Waker: c.Waker, Logger: c.Logger, Records: c.Records, Worker: c.Worker, Lease: c.Lease, SweepAhead: c.SweepAhead,
 		Fits: toolcall.CheckDecision, Accepts: accepts(pinned), Moved: moved, Publisher: c.Publisher, Announce: c.Announce,
 		KeepUsage: c.Metering.keep(), Price: c.Metering.price(), Limits: c.Limits, Quarantined: c.Quarantined,
 	})

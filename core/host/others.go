@@ -93,7 +93,7 @@ func (o others) CancelRun(ctx context.Context, call tool.Call, run core.ID) (can
 			return 0, err
 		}
 	}
-	below := o.below(ctx, key, run, childDepth)
+	below := o.below(ctx, key, run, core.MaxDepth)
 	if _, err := o.mailbox.Cancel(ctx, key, run); err != nil {
 		return 0, err
 	}

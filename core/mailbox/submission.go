@@ -161,6 +161,16 @@ type Parent struct {
 	Listed bool
 	// Detached means that the child continues after the end of its parent.
 	Detached bool
+	// Root is the run at the top of the tree, which no call has started; zero: not known.
+	Root core.ID
+	// Agents are the ids of the agents from the root's to that of Run, oldest first, at most
+	// core.MaxDepth; nil: not known.
+	Agents []string
+	// MaxTokens and Deadline are the child's share of the budget of Run: tokens, input and
+	// output together, and a time in unix milliseconds. The child ends as a stop policy would
+	// end it. 0: no limit.
+	MaxTokens int64
+	Deadline  int64
 }
 
 // check validates a parent; nil is valid. mode is the submission's: a child run is queued,
@@ -175,6 +185,15 @@ func (p *Parent) check(mode Mode) error {
 		return core.Errorf(core.CodeInvalid, "parent: call %d, allowed are 0 to %d and %d", p.Call, thread.MaxCalls-1, thread.NoCall)
 	case mode != "" && mode != ModeQueue:
 		return core.Errorf(core.CodeInvalid, "parent: mode %q, a child run can only be queued", mode)
+	case len(p.Agents) > core.MaxDepth:
+		return core.Errorf(core.CodeInvalid, "parent: %d agents, at most %d are allowed", len(p.Agents), core.MaxDepth)
+	case p.MaxTokens < 0 || p.Deadline < 0:
+		return core.Errorf(core.CodeInvalid, "parent: %d tokens until %d, want 0 (no limit) or more", p.MaxTokens, p.Deadline)
+	}
+	for _, id := range p.Agents {
+		if err := core.CheckName("parent: agent", id); err != nil {
+			return err
+		}
 	}
 	return core.CheckName("parent thread id", p.Thread)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/reveille-run/reveille/core"
@@ -28,10 +29,11 @@ type partRecord struct {
 // created once and never changed, so that it does not matter which of two workers
 // that run the same call stores it: both continue with the same value.
 type parts struct {
-	step *holder
-	turn uint64 // sequence of the turn
-	call uint8
-	over atomic.Bool
+	step   *holder
+	record *thread.RunRecord // of the run, as it was when the tool started
+	turn   uint64            // sequence of the turn
+	call   uint8
+	over   atomic.Bool
 
 	show    showing // of what the tool shows
 	attempt attempt // it lies here, since it lives as long
@@ -114,6 +116,19 @@ func (s *parts) list(ctx context.Context, child core.ID) error {
 			return err
 		}
 	}
+}
+
+// Lineage implements tool.Call.Children.
+func (s *parts) Lineage() tool.Lineage {
+	l := tool.Lineage{Root: s.record.ID}
+	if above := s.record.Parent; above != nil {
+		if !above.Root.IsZero() {
+			l.Root = above.Root
+		}
+		l.Agents = above.Agents
+	}
+	l.Agents = append(slices.Clip(l.Agents), s.record.AgentID)
+	return l
 }
 
 // committed reports whether the call's turn is committed. It waits until that is known,

@@ -37,7 +37,7 @@ func (s *scheduler) start(ctx context.Context, t *task) {
 // nothing of the round.
 func (s *scheduler) attempt(t *task) *attempt {
 	s.round.calls[t.index].stage = running
-	kept := &parts{step: s.round.holder, turn: s.round.first - 1, call: uint8(t.index)}
+	kept := &parts{step: s.round.holder, record: s.round.base.record, turn: s.round.first - 1, call: uint8(t.index)}
 	kept.attempt.parts, kept.attempt.tool, kept.attempt.call = kept, t.tool, s.gates.toolCall(t)
 	if s.round.holder.events.Listened() {
 		kept.listen(s.group == nil)

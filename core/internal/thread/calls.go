@@ -130,7 +130,7 @@ func (r *Run) superseded(standing Tickets) bool {
 }
 
 // goesOn reports whether a round that waits has something to do: no ticket is
-// undecided, or one is decided and the round does not wait for all of them, or a call was
+// undecided, or one is decided and the round does not wait for others, or a call was
 // superseded, which waits for none. A ticket that wakes by now counts as decided.
 func (r *Run) goesOn(standing Tickets, now int64) bool {
 	undecided, decided := false, false
@@ -138,5 +138,15 @@ func (r *Run) goesOn(standing Tickets, now int64) bool {
 		over := standing[i].Decision != 0 || standing[i].wakes(now)
 		undecided, decided = undecided || !over, decided || over
 	}
-	return !undecided || decided && !r.Batch || r.superseded(standing)
+	return !undecided || decided && !(r.Batch && r.Held(standing, now)) || r.superseded(standing)
+}
+
+// Held reports whether the decided calls of a batch wait for a ticket that is undecided. A call
+// that has no place for a ticket yet does not wait for child runs: what is decided makes room
+// for it.
+func (r *Run) Held(standing Tickets, now int64) bool {
+	crowded := len(standing) >= MaxTickets && slices.Contains(r.Calls, CallNew)
+	return slices.ContainsFunc(standing, func(t Ticket) bool {
+		return t.Decision == 0 && !t.wakes(now) && !(crowded && t.Kind == TicketChild)
+	})
 }

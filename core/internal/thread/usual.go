@@ -87,6 +87,10 @@ func (p *Parent) addTo(m *wire.Members) {
 	m.Text("tool_call", p.ToolCall)
 	m.True("listed", p.Listed)
 	m.True("detached", p.Detached)
+	addID(m, "root", p.Root)
+	m.Texts("agents", p.Agents)
+	m.Int("max_tokens", p.MaxTokens)
+	m.Int("deadline", p.Deadline)
 	m.Close(begin)
 }
 

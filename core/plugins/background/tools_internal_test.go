@@ -27,6 +27,8 @@ func (o *outside) StartChild(context.Context, tool.Call, tool.Child) (core.ID, e
 	return core.ID{15: 7}, o.err
 }
 
+func (o *outside) Lineage() tool.Lineage { return tool.Lineage{} }
+
 func (o *outside) ChildRun(context.Context, tool.Call, core.ID) (core.Run, error) {
 	return o.run, o.err
 }

@@ -23,7 +23,7 @@
 // people see and the result repeats. A time that has passed ends the wait at once.
 //
 // The call waits with a ticket of kind [core.TicketTimer]. In a local process it continues
-// within a second of its time, or within 5 s if the process was restarted. On AWS, SQS holds back
+// within a second of its time, also after a restart. On AWS, SQS holds back
 // the message of a wait of up to 15 minutes. For a longer wait, the sweep sends that message ten
 // minutes before the time.
 //

@@ -314,17 +314,21 @@ func (t watchedTool) Run(ctx context.Context, call tool.Call) (tool.Result, erro
 // ownChildren starts the runs of a call as the call is, and not as it is shown: their ids
 // follow from its key.
 type ownChildren struct {
-	children interface {
-		StartChild(ctx context.Context, call tool.Call, child tool.Child) (core.ID, error)
-	}
+	starter
 	own   tool.Call
 	asked func()
+}
+
+// starter is the type of tool.Call.Children.
+type starter interface {
+	StartChild(ctx context.Context, call tool.Call, child tool.Child) (core.ID, error)
+	Lineage() tool.Lineage
 }
 
 // StartChild is for tool.Call.Children.
 func (o ownChildren) StartChild(ctx context.Context, _ tool.Call, child tool.Child) (core.ID, error) {
 	o.asked()
-	return o.children.StartChild(ctx, o.own, child)
+	return o.starter.StartChild(ctx, o.own, child)
 }
 
 // ownOthers gives a call its access to other threads as the call is, and not as it is shown: the
