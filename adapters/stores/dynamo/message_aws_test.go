@@ -56,6 +56,9 @@ func TestMessageBudget(t *testing.T) {
 		more := cost{Units: sends.Units, Rounds: sends.Rounds - plain.Rounds, Kinds: sends.Kinds}
 		more.Write -= plain.Write
 		more.Read -= plain.Read
+		if listed := (sends.Kinds["listing"].Write - plain.Kinds["listing"].Write) / meteredSteps; listed != 2 {
+			t.Errorf("the lists of a message's run cost %g write units, want 2", listed)
+		}
 		messageBudget.hold(t, fmt.Sprintf("a message at %d messages", history), more)
 		all = append(all, more)
 	}
