@@ -1,10 +1,11 @@
-// Package demo is the agent of a fresh copy of this repository. It shows the features of the
-// runtime, and the tests of the hosts and scripts use it. Put your agents into package app,
-// which starts with this one.
+// Package demo has the agents of a fresh copy of this repository: the demo agent and a team.
+// They show the features of the runtime, and the tests of the hosts and scripts use them. Put
+// your agents into package app, which starts with these.
 package demo
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -35,13 +36,17 @@ func Parts(models map[string]agent.ModelBinding) (agent.Parts, error) {
 			Plugins: []string{permission.ID},
 			// MCP clients can call it without a model.
 			ExposedTools: []string{"echo"},
-			// danger waits for a person, and every other tool runs.
-			Sections: plugin.Sections(permission.Section.Setting(permission.Config{
-				DefaultBehavior: permission.Allow, Rules: []permission.Rule{{Tool: "danger", Behavior: permission.Ask}},
-			})),
+			Sections:     rules(),
 		}},
 		Default: ID,
 	}, nil
+}
+
+// rules returns the settings by which danger waits for a person, and every other tool runs.
+func rules() map[string]json.RawMessage {
+	return plugin.Sections(permission.Section.Setting(permission.Config{
+		DefaultBehavior: permission.Allow, Rules: []permission.Rule{{Tool: "danger", Behavior: permission.Ask}},
+	}))
 }
 
 // echo returns the tool echo, which returns its argument.
