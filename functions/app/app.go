@@ -31,6 +31,5 @@ func Parts(models reveille.Models) (reveille.Parts, error) {
 	if err != nil {
 		return reveille.Parts{}, err
 	}
-	parts = demo.Team(parts) // a coordinator and two specialists; delete the line to have the demo agent alone
 	return parts, nil
 }

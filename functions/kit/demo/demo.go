@@ -20,13 +20,14 @@ const ID = "demo"
 const Model = "default"
 
 // Parts returns the demo agent with its tools echo, danger, ask_user and set_state, and the
-// plugin that makes danger wait for an approval. The demo agent is the default agent.
+// plugin that makes danger wait for an approval. The demo agent is the default agent. The
+// other agents are a coordinator and its delegates, a researcher and a buyer.
 func Parts(models map[string]agent.ModelBinding) (agent.Parts, error) {
 	return agent.Parts{
 		Models:  models,
 		Tools:   []tool.Tool{echo(), danger(), askUser(), setState()},
 		Plugins: []plugin.Plugin{permission.Plugin{}},
-		Specs: []agent.Spec{{
+		Specs: append([]agent.Spec{{
 			ID:          ID,
 			Description: "Shows what the runtime does: echo: X, parallel: A, B, think: X, slow: N, approve: X, ask: X, state: {...}, call: TOOL {...}, fail, help.",
 			SystemPrompt: "You are a friendly demo assistant. Use the tool echo when you are asked to echo something, " +
@@ -37,7 +38,7 @@ func Parts(models map[string]agent.ModelBinding) (agent.Parts, error) {
 			// MCP clients can call it without a model.
 			ExposedTools: []string{"echo"},
 			Sections:     rules(),
-		}},
+		}}, team()...),
 		Default: ID,
 	}, nil
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/demo"
 )
 
-// team returns the demo with its team, on the scripted model.
+// team returns the demo agents on the scripted model.
 func team(t *testing.T) *reveille.Runtime {
 	t.Helper()
 	parts, err := demo.Parts(reveille.Models{demo.Model: {Model: scripted.Rules()}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := reveille.New(demo.Team(parts), nil)
+	r, err := reveille.New(parts, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,18 +73,5 @@ func TestEachMemberOfTheTeamHasItsTools(t *testing.T) {
 		if diff := cmp.Diff(want, got.Text); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", agent, diff)
 		}
-	}
-}
-
-// The demo's own parts stay as they are.
-func TestATeamIsAddedToACopy(t *testing.T) {
-	parts, err := demo.Parts(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parts.Specs = append(make([]reveille.AgentSpec, 0, 8), parts.Specs...)
-	with := demo.Team(parts)
-	if len(parts.Specs) != 1 || len(with.Specs) != 4 || with.Default != "demo" || parts.Specs[:2][1].ID != "" {
-		t.Errorf("%d agents, and %d with the team, default %s", len(parts.Specs), len(with.Specs), with.Default)
 	}
 }

@@ -95,7 +95,7 @@ func TestTheHostLogsOneLineBeforeItServes(t *testing.T) {
 				t.Fatal(err)
 			}
 			h.shutDown()
-			want := `level=INFO msg=listening url=http://127.0.0.1:3000 page=http://127.0.0.1:3000/ agents="demo on ` + test.model + `" data=memory` + "\n"
+			want := `level=INFO msg=listening url=http://127.0.0.1:3000 page=http://127.0.0.1:3000/ agents="buyer, coordinator, demo, researcher on ` + test.model + `" data=memory` + "\n"
 			if diff := cmp.Diff(want, log.String()); diff != "" {
 				t.Error(diff)
 			}

@@ -3,16 +3,10 @@
 package main
 
 import (
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/functions/app/web"
 	"github.com/reveille-run/reveille/functions/kit/demo"
 	"github.com/reveille-run/reveille/functions/kit/demo/binding"
 	"github.com/reveille-run/reveille/functions/kit/local"
 )
 
-func main() { local.Main(parts, binding.Bind, web.Handler) }
-
-func parts(models map[string]agent.ModelBinding) (agent.Parts, error) {
-	made, err := demo.Parts(models)
-	return demo.Team(made), err
-}
+func main() { local.Main(demo.Parts, binding.Bind, web.Handler) }
