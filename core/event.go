@@ -68,11 +68,12 @@ const (
 	EventStateDelta EventType = "state_delta"
 	// A piece of the output of a running tool. It is sent live only.
 	EventToolCallStreamDelta EventType = "tool_call_stream_delta"
-	// The progress that a running tool shows. It is sent live only.
+	// The progress that a running tool shows, or that of a child run. It is sent live only.
 	EventActivitySnapshot EventType = "activity_snapshot"
 	// A change of the progress that a running tool shows. It is sent live only.
 	EventActivityDelta EventType = "activity_delta"
-	// The call waits for a decision. The event is repeated while the call waits.
+	// The call waits for a decision. The event is repeated while the call waits. With a child it
+	// is a call of that run.
 	EventToolCallSuspended EventType = "tool_call_suspended"
 	// A decision was made, and the run continues with it.
 	EventToolCallResumed EventType = "tool_call_resumed"
@@ -108,6 +109,11 @@ type Event struct {
 	// the form "run.step.attempt.block-end-kind". It is empty if the event is not placed.
 	Position string `json:"-"`
 
+	// Child is the run that the event is about, if that is not the run of the stream but a run
+	// that it has started, directly or through others. The event then has no step and no
+	// position. Decide its tickets with its run_id.
+	Child *ChildRun `json:"child,omitempty"` // activity_*, tool_call_suspended, tool_call_resumed, tool_call_done
+
 	ThreadID string `json:"thread_id,omitempty"` // run_start: the thread of the run
 	AgentID  string `json:"agent_id,omitempty"`  // run_start: the agent of the run
 	Origin   Origin `json:"origin,omitempty"`    // run_start: absent for a user, or "internal"
@@ -137,6 +143,7 @@ type Event struct {
 	Ticket     *Ticket         `json:"ticket,omitempty"`      // tool_call_suspended: the decision that the call waits for
 	DecisionID string          `json:"decision_id,omitempty"` // tool_call_resumed: the decision
 	Action     DecisionAction  `json:"action,omitempty"`      // tool_call_resumed: "resume" or "cancel"
+	DecidedBy  *Decider        `json:"decided_by,omitempty"`  // tool_call_resumed, tool_call_done: the decider; kind "time" is the clock, the only decider that tool_call_done names
 
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"` // tool_call_done: further values that the tool returned
 

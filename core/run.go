@@ -87,6 +87,9 @@ type Run struct {
 	// where usage is not recorded.
 	Cost    *Cost    `json:"cost_usd,omitempty"`
 	Tickets []Ticket `json:"tickets,omitempty"` // the calls that wait
+	// ChildTickets are the calls of runs that it has started, directly or through others, that
+	// wait for a person or a client. Only reads of one run have them.
+	ChildTickets []ChildTicket `json:"child_tickets,omitempty"`
 }
 
 // RunParent names the run that started a child run.

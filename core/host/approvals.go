@@ -139,7 +139,7 @@ func (r *reader) asked(ctx context.Context, id core.Identity, q ApprovalQuery, k
 	}
 	var all []Approval
 	for _, t := range tickets {
-		all = append(all, Approval{ThreadID: key.Thread, RunID: run.ID, AgentID: run.AgentID, ThreadTitle: title, Asked: run.Asked, Ticket: t})
+		all = append(all, Approval{ThreadID: key.Thread, RunID: run.ID, AgentID: run.AgentID, ThreadTitle: title, Asked: run.Asked, Parent: run.StartedBy, Ticket: t})
 	}
 	return all, nil
 }

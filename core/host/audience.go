@@ -102,6 +102,9 @@ func (a *audience) wants(t core.EventType) bool {
 
 // isNew reports whether the listener has not received the event, and notes that it will.
 func (a *audience) isNew(e core.Event) bool {
+	if e.Child != nil {
+		return a.isNewOfChild(e)
+	}
 	switch e.Type {
 	case core.EventRunStart:
 		if a.started {
@@ -125,6 +128,21 @@ func (a *audience) isNew(e core.Event) bool {
 	case core.EventStateSnapshot: // it is committed
 	default: // an event of a step: text, calls, retries
 		a.partial = true
+	}
+	return true
+}
+
+// isNewOfChild is isNew for an event of a child run, which is of no step of the stream's run: it
+// never becomes void with one. Only a result has a name that its run is part of.
+func (a *audience) isNewOfChild(e core.Event) bool {
+	of := e.Child.RunID.String() + "/"
+	switch e.Type {
+	case core.EventToolCallDone:
+		return a.first(resultItem(e.MessageID))
+	case core.EventToolCallSuspended:
+		return a.first(ticketItem(of + e.Ticket.Suspension.ID))
+	case core.EventToolCallResumed:
+		return a.first(decisionItem(of+e.CallID, e.DecisionID))
 	}
 	return true
 }

@@ -68,7 +68,7 @@ func TestTheEventsOfARunGoOnPastAWaitForAChild(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if e.Type != core.EventTextDelta && e.Type != core.EventToolCallDelta {
+			if e.Type != core.EventTextDelta && e.Type != core.EventToolCallDelta && e.Child == nil {
 				got = append(got, e.Type)
 			}
 		}

@@ -227,7 +227,7 @@ func TestWordsAreShownUntilTheHeadMoves(t *testing.T) {
 			a.head = seen
 			time.AfterFunc(2500*time.Millisecond, func() { ws.moved(roundKey, moved) })
 			began := time.Now()
-			head, err := u.after(t.Context(), a, seen, "demo")
+			head, err := wordsOf(u).after(t.Context(), a, seen)
 			if err != nil || differs(head, moved) || time.Since(began) != 2500*time.Millisecond {
 				t.Errorf("%s: head %d after %s, %v", name, head.Version, time.Since(began), err)
 			}
@@ -242,7 +242,7 @@ func TestWordsAreShownUntilTheHeadMoves(t *testing.T) {
 	ws := newWatches(u.env, nil, time.Hour, u.log)
 	a := ws.join(roundKey)
 	a.head = infers
-	if head, err := u.after(t.Context(), a, infers, "demo"); !errors.Is(err, errAway) || differs(head, infers) {
+	if head, err := wordsOf(u).after(t.Context(), a, infers); !errors.Is(err, errAway) || differs(head, infers) {
 		t.Errorf("head %d, %v", head.Version, err)
 	}
 	// So does the end of the time.
@@ -251,10 +251,13 @@ func TestWordsAreShownUntilTheHeadMoves(t *testing.T) {
 	u.demand = demand{env: u.env, store: r.reads.store, mailbox: r.mailbox, agents: r.agents, key: roundKey, run: theRun}
 	ended, cancel := context.WithCancelCause(t.Context())
 	cancel(errAway)
-	if _, err := u.after(ended, a, infers, "demo"); !errors.Is(err, errAway) {
+	if _, err := wordsOf(u).after(ended, a, infers); !errors.Is(err, errAway) {
 		t.Errorf("a context that is over: %v", err)
 	}
 }
+
+// wordsOf is a follower of a run of the agent demo that shows what u does.
+func wordsOf(u *unsaid) *follower { return &follower{unsaid: *u, record: core.Run{AgentID: "demo"}} }
 
 // A follower asks for chunks at its first look at another process's attempt, and at the
 // second at one of its own process, whose step is about to speak by then.

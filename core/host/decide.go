@@ -12,11 +12,17 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
-// Decide decides a suspended call of a run; it fills in Deciding's Run and User. It does not
+// Decide decides a suspended call of a run, or, if Deciding's Run is another one, of a run that
+// it has started, directly or through others; it fills in Deciding's Run and User. It does not
 // wait for the outcome: the run continues in the queue. Its errors are
-// mailbox.Service.Decide's, but a run of another user is core.CodeNotFound.
+// mailbox.Service.Decide's, but a run of another user is core.CodeNotFound, and so is one that
+// the run has not started.
 func (r *Host) Decide(ctx context.Context, id core.Identity, runID core.ID, d mailbox.Deciding) (mailbox.Decided, error) {
-	key, _, ok, err := r.mailbox.Locate(ctx, r.reads.tenantOf(id), runID)
+	id.Tenant = r.reads.tenantOf(id)
+	if !d.Run.IsZero() && d.Run != runID {
+		return r.decideChild(ctx, id, d, "run "+runID.String(), func(p core.RunParent) bool { return p.RunID == runID })
+	}
+	key, _, ok, err := r.mailbox.Locate(ctx, id.Tenant, runID)
 	if err != nil {
 		return mailbox.Decided{}, err
 	}
@@ -28,14 +34,22 @@ func (r *Host) Decide(ctx context.Context, id core.Identity, runID core.ID, d ma
 	return decided, hidden(err, "run", runID.String())
 }
 
-// DecideThread is Decide for the open run of a thread.
+// DecideThread is Decide for the open run of a thread, or for a run that a run of the thread has
+// started, if Deciding's Run is one.
 func (r *Host) DecideThread(ctx context.Context, id core.Identity, threadID string, d mailbox.Deciding) (mailbox.Decided, error) {
-	key := core.ThreadKey{Tenant: r.reads.tenantOf(id), Thread: threadID}
+	id.Tenant = r.reads.tenantOf(id)
+	key := core.ThreadKey{Tenant: id.Tenant, Thread: threadID}
 	if err := key.Check(); err != nil {
 		return mailbox.Decided{}, err
 	}
 	d.User = id.User
 	decided, err := r.mailbox.Decide(ctx, key, d)
+	if core.CodeOf(err) == core.CodeNotFound && !d.Run.IsZero() {
+		from := func(p core.RunParent) bool { return p.ThreadID == threadID }
+		if child, failed := r.decideChild(ctx, id, d, "a run of thread "+threadID, from); core.CodeOf(failed) != core.CodeNotFound {
+			return child, failed
+		}
+	}
 	return decided, hidden(err, "thread", threadID)
 }
 
@@ -76,11 +90,30 @@ func accepts(agents *pins.Pins) func(context.Context, thread.RunRecord, string, 
 type decisions struct {
 	run     core.ID
 	decided []mailbox.Decided // those that were accepted, in the order given
+	// waits has for each of them the call of the run that it is on, or that waits for the child
+	// run that it is on. asked are the calls of child runs, by run.
+	waits []mailbox.Decided
+	asked map[core.ID][]string
 	// head is the head after the last decision.
 	head thread.Head
 	// first is the head after the first decision that was new; it does not exist if all were
 	// duplicates.
 	first thread.Head
+}
+
+// add notes a decision that was taken.
+func (d *decisions) add(one decidedOne) {
+	if !one.decided.Duplicate && !d.first.Exists() {
+		d.first = one.head
+	}
+	d.run, d.head = one.wait.RunID, one.head
+	d.decided, d.waits = append(d.decided, one.decided), append(d.waits, one.wait)
+	if one.told {
+		if d.asked == nil {
+			d.asked = map[core.ID][]string{}
+		}
+		d.asked[one.decided.RunID] = append(d.asked[one.decided.RunID], one.decided.CallID)
+	}
 }
 
 // decideAll takes decisions for a caller that claims the thread next: they have no hints. A
@@ -93,26 +126,18 @@ func (w *worker) decideAll(ctx context.Context, id core.Identity, key core.Threa
 	if len(all) == 0 {
 		return taken, core.Errorf(core.CodeInvalid, "there is no decision")
 	}
-	// All are on calls of one run: that of the first decision, which the mailbox finds if the
-	// decision does not name it.
+	// All are on calls of one run, or of runs that descend from it: that of the first decision,
+	// which the mailbox finds if the decision does not name it.
 	for _, d := range all {
 		if d.User = id.User; d.Run.IsZero() {
 			d.Run = taken.run // of the decision before; zero for the first means the thread's open run
 		}
-		if !taken.run.IsZero() && d.Run != taken.run {
-			err = core.Errorf(core.CodeInvalid, "the decisions are on calls of several runs")
-			break
-		}
-		decided, head, failed := w.mailbox.DecideInline(ctx, key, d)
+		one, failed := w.decideOne(ctx, id, key, taken.run, d)
 		if failed != nil {
 			err = hidden(failed, "thread", key.Thread)
 			break
 		}
-		if !decided.Duplicate && !taken.first.Exists() {
-			taken.first = head
-		}
-		taken.run, taken.head = decided.RunID, head
-		taken.decided = append(taken.decided, decided)
+		taken.add(one)
 	}
 	if err != nil {
 		w.wakeNow(ctx, key, taken.head) // the zero head, if none was taken, lets no run continue

@@ -144,7 +144,7 @@ func TestATurnThatCannotBeRead(t *testing.T) {
 	s := &told{log: []thread.Entry{callsTwo(), resultOf("a")}}
 	f := following(s, h)
 	f.source = &once{told: s}
-	d := decisions{head: runningAt(2, 2, thread.CursorInfer), decided: []mailbox.Decided{decidedAgain(1, "a")}}
+	d := decisions{head: runningAt(2, 2, thread.CursorInfer), waits: []mailbox.Decided{decidedAgain(1, "a")}}
 	if err := (&streams{reads: &reader{store: memory.New()}}).resume(t.Context(), f, d); !errors.Is(err, errAway) || len(h.events) > 0 {
 		t.Errorf("behind decisions: %v, shown %q", err, h.brief())
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
-// family is a run whose child waits for a run that waits for a person.
-type family struct{ parent, child, below core.ThreadKey }
+// twoLevels is a run whose child waits for a run that waits for a person.
+type twoLevels struct{ parent, child, below core.ThreadKey }
 
 // TestTwoLevelsWhateverFails runs a delegation of two levels with an approval below, for every
 // operation of the store that it takes, with a fault there: the approval is given, or the run
@@ -60,7 +60,7 @@ func familyWithFault(t *testing.T, fault fault, k int, approve bool) (reached bo
 	}
 	s := submission("t1", `call: delegate {"prompt":"call: delegate {\"prompt\":\"call: ask\"}"}`)
 	s.Key.Value = "once"
-	f := family{parent: s.Thread}
+	f := twoLevels{parent: s.Thread}
 	var receipt mailbox.Receipt
 	under(func(process *host.Host) (err error) {
 		receipt, err = process.Submit(t.Context(), s)

@@ -19,13 +19,17 @@ import (
 type follower struct {
 	env     *env.Env
 	log     *slog.Logger
+	streams *streams // makes the followers of child runs
 	key     core.ThreadKey
 	stream  *stream
 	source  source
 	unsaid  unsaid
 	watches *watches
 	limits  followLimits
-	played  bool // for a call that returns an outcome: it waits for timers, too
+	played  bool                 // for a call that returns an outcome: it waits for timers, too
+	quiet   bool                 // for a call without a listener: what child runs do is not shown
+	below   *descendants         // the child runs; nil: none were seen
+	asked   map[core.ID][]string // the calls of child runs that the stream's request has decided
 
 	seen   thread.Head // the last head that was shown
 	record core.Run    // of the run, as seen has it; without an id before the first show
@@ -38,16 +42,15 @@ type followLimits struct {
 }
 
 // nextHead returns a thread's head as soon as it differs from seen. watch is the thread's.
-// The error is the cause of ctx's end, why the head cannot be read, or errAsked.
+// If the follower's run has child runs, it also returns the same head, when a look at them is due.
+// The error is the cause of ctx's end, or why the head cannot be read.
 type nextHead func(ctx context.Context, watch *watch, seen thread.Head) (thread.Head, error)
 
-// errAsked ends the wait for a run that waits for child runs, when these wait for persons.
-var errAsked = core.Errorf(core.CodeInternal, "the children of the run wait for a person")
-
 // follow shows committed events until the run is done or waits for a person, or the time is
-// over. It continues through a wait for child runs alone. Its error precedes the first event:
-// once an event was shown, the error ends the stream instead. next waits for the next head;
-// nil: the watch does, and unsaid shows the model's words until then.
+// over. It continues through a wait for child runs alone, until all of these wait themselves:
+// then nothing changes without a person. Its error precedes the first event: once an event was
+// shown, the error ends the stream instead. next waits for the next head; nil: the watch does,
+// and unsaid shows the model's words until then.
 //
 // follow reads nothing by itself: it shows each head that the thread's watch learns of,
 // and what is new in the head decides what is read. It joins the watch before it reads the
@@ -67,10 +70,9 @@ func (f *follower) follow(ctx context.Context, next nextHead) error {
 	defer cancel()
 	joined := f.watches.join(f.key)
 	defer joined.quit() // after the last event: the last follower waits there for a read under way
+	defer f.quitChildren()
 	if next == nil {
-		next = func(ctx context.Context, on *watch, seen thread.Head) (thread.Head, error) {
-			return f.unsaid.after(ctx, on, seen, f.record.AgentID)
-		}
+		next = f.after
 	}
 	showing := within
 	if within.Err() != nil { // there was no time for even one look: what is there is shown anyway
@@ -80,7 +82,7 @@ func (f *follower) follow(ctx context.Context, next nextHead) error {
 	var record core.Run
 	head, err := joined.newest(showing)
 	for over := false; err == nil; head, err = next(within, joined, head) {
-		if record, over, err = f.show(showing, head); err != nil {
+		if record, over, err = f.showAll(showing, joined, head); err != nil {
 			break // over means nothing then
 		}
 		if over {
@@ -99,9 +101,6 @@ func (f *follower) follow(ctx context.Context, next nextHead) error {
 	switch {
 	case f.stream.audience.over():
 		return nil
-	case err == errAsked:
-		_ = f.stream.replayer.Finish(f.record) // the audience keeps the error
-		return nil
 	case !f.stream.audience.started: // it can still be refused as a whole
 		return err
 	case within.Err() == nil && core.CodeOf(err) != core.CodeDeleted:
@@ -109,6 +108,26 @@ func (f *follower) follow(ctx context.Context, next nextHead) error {
 	}
 	f.stream.audience.yield(f.stream.run)
 	return nil
+}
+
+// after is a nextHead that leaves the steps to others.
+func (f *follower) after(ctx context.Context, on *watch, seen thread.Head) (thread.Head, error) {
+	for {
+		head, err := f.wait(ctx, ctx, on, seen)
+		if err != nil || f.below != nil || differs(head, seen) {
+			return head, err
+		}
+	}
+}
+
+// wait is unsaid.once that also ends with news of the child runs, or when they are due.
+func (f *follower) wait(ctx, until context.Context, on *watch, seen thread.Head) (thread.Head, error) {
+	if f.below != nil && !f.below.shared.next.IsZero() {
+		due, cancel := f.env.WithDeadline(until, f.below.shared.next)
+		defer cancel()
+		until = due
+	}
+	return f.unsaid.once(ctx, until, on, seen, f.record.AgentID)
 }
 
 // beforeReserve ends when the reserve of ctx's time begins, which the last event needs.
@@ -127,6 +146,41 @@ func (f *follower) patient(ctx context.Context) (context.Context, context.Cancel
 		return ctx, func() {}
 	}
 	return f.env.WithDeadline(ctx, f.env.Now().Add(f.limits.patience))
+}
+
+// showAll shows a head, and what is new of the child runs. It is over too when all of these
+// wait, and the run for them.
+func (f *follower) showAll(ctx context.Context, on *watch, head thread.Head) (record core.Run, over bool, err error) {
+	if f.below == nil {
+		if head.Run.ID != f.stream.run || !hasChildren(head) {
+			return f.show(ctx, head)
+		}
+		f.below = f.streams.descend(f, on)
+		f.unsaid.others = true
+	}
+	// What comes from here on is news for the next wait.
+	f.unsaid.since, f.below.shared.next = on.spoken(), time.Time{}
+	if err := f.below.settle(ctx, head); err != nil {
+		return record, false, err
+	}
+	if record, over, err = f.show(ctx, head); err != nil {
+		return record, false, err
+	}
+	if over {
+		return record, true, f.below.end(ctx)
+	}
+	if err := f.below.look(ctx, head); err != nil {
+		return record, false, err
+	}
+	waits := head.Run.ID == f.stream.run && head.Run.Status == thread.Waiting && head.Tickets.AwaitChildren()
+	return record, waits && f.below.rest(head), nil
+}
+
+// quitChildren ends the following of the child runs.
+func (f *follower) quitChildren() {
+	if f.below != nil {
+		f.below.quit()
+	}
 }
 
 // show emits what a head has that the last shown one had not. over reports that nothing

@@ -67,7 +67,7 @@ func TestARunThatIsGivenUpIsClosed(t *testing.T) {
 	}{
 		"it is at nothing": {func(*testing.T, *given) {}, nil, false},
 		"it has ended": {func(t *testing.T, g *given) {
-			if err := g.streams.follow(t.Context(), g.played.follower, nil); err != nil {
+			if err := g.streams.follow(t.Context(), g.played.follower); err != nil {
 				t.Fatal(err)
 			}
 		}, nil, false},
@@ -240,7 +240,7 @@ func TestWhatIsWrittenBetweenAClaimAndItsStep(t *testing.T) {
 		step   func(t *testing.T, g *given) error
 	}{
 		"a worker":  {func(*Options) {}, func(t *testing.T, g *given) error { return g.WorkLocal(t.Context(), hint) }},
-		"a program": {withoutWorkers, func(t *testing.T, g *given) error { return g.streams.follow(t.Context(), g.played.follower, nil) }},
+		"a program": {withoutWorkers, func(t *testing.T, g *given) error { return g.streams.follow(t.Context(), g.played.follower) }},
 		"a stream": {func(*Options) {}, func(t *testing.T, g *given) error {
 			head, err := g.mailbox.Head(t.Context(), roundKey)
 			if err != nil {

@@ -25,9 +25,6 @@ import (
 // In this way, a tool may play another agent's run on another thread. On the thread of that
 // call it would wait for itself until its context ends.
 func (r *Host) Play(ctx context.Context, s mailbox.Submission, listener Listener, answers func(answer string) error) (Result, error) {
-	if listener == nil {
-		listener = ListenerFunc(discard)
-	}
 	return r.player.play(ctx, s, listener, answers)
 }
 
@@ -59,7 +56,7 @@ func (r *Host) Await(ctx context.Context, id core.Identity, run core.ID) (Result
 		return Result{}, err
 	}
 	id.Tenant = key.Tenant
-	return r.player.end(ctx, r.player.follow(key, run, dispatch, id, ListenerFunc(discard)))
+	return r.player.end(ctx, r.player.follow(key, run, dispatch, id, nil))
 }
 
 // discard is the listener of calls that return a Result only.
@@ -129,11 +126,15 @@ type played struct {
 	identity core.Identity
 }
 
-// follow returns a run whose errors are kept for its call, until end.
+// follow returns a run whose errors are kept for its call, until end. listener may be nil.
 func (p *player) follow(key core.ThreadKey, runID, dispatch core.ID, id core.Identity, listener Listener) played {
 	p.causes.join(runID)
+	quiet := listener == nil
+	if quiet {
+		listener = ListenerFunc(discard)
+	}
 	f := p.streams.follower(key, dispatch, newStream(p.streams.env, runID, listener))
-	f.played = true
+	f.played, f.quiet = true, quiet
 	return played{f, key, runID, dispatch, id}
 }
 
@@ -141,7 +142,7 @@ func (p *player) follow(key core.ThreadKey, runID, dispatch core.ID, id core.Ide
 func (p *player) end(ctx context.Context, one played) (Result, error) {
 	defer p.causes.quit(one.run)
 	result := Result{Thread: one.key.Thread, Run: core.Run{ID: one.run, ThreadID: one.key.Thread}, identity: one.identity}
-	failed := p.streams.follow(ctx, one.follower, &childWaits{mailbox: p.mailbox, key: one.key, runs: map[childTicket]childRun{}})
+	failed := p.streams.follow(ctx, one.follower)
 	// The outcome is read under ctx unless ctx has ended: then only a run that was cancelled
 	// here is worth another read.
 	reading := ctx

@@ -168,5 +168,6 @@ type Approval struct {
 	// the input of the run begins. Each has at most 200 bytes; empty: it is not known.
 	ThreadTitle string
 	Asked       string
+	Parent      *core.RunParent // the run that started the run; nil: none
 	Ticket      core.Ticket
 }

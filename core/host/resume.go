@@ -32,7 +32,13 @@ func (s *streams) resume(ctx context.Context, f *follower, d decisions) error {
 	// Turns before the newest decided one are not shown again: the client has them,
 	// or it could not have decided on a call of a later one.
 	var turn uint64
-	for _, one := range d.decided {
+	for i := range d.waits {
+		one := &d.waits[i]
+		if one.Turn == 0 && d.asked != nil && one.SuspensionID != "" {
+			if err := s.reads.findTurn(ctx, f.key, one); err != nil {
+				return err
+			}
+		}
 		turn = max(turn, one.Turn)
 	}
 	if turn == 0 {
@@ -72,7 +78,7 @@ func (r *reader) readShown(ctx context.Context, key core.ThreadKey, d decisions,
 	if d.first.Exists() && d.first.Run.Base == turn+1 {
 		all = append(all, shownIn(d.first))
 	}
-	for _, one := range d.decided {
+	for _, one := range d.waits {
 		if !one.Duplicate || one.Turn != turn {
 			continue
 		}
@@ -127,14 +133,34 @@ const roundPage = 100
 // because lists lag, lastWait returns nothing: the round is repeated, and nothing is
 // missing.
 func (r *reader) lastWait(ctx context.Context, key core.ThreadKey, d mailbox.Decided) (shown shownBefore, err error) {
-	shown.tickets = map[uint64]bool{}
+	round, err := r.lastRound(ctx, key, d)
+	if err != nil {
+		return shown, err
+	}
+	shown.results, shown.tickets = round.Merged, map[uint64]bool{}
+	for _, ticket := range round.Waits {
+		shown.tickets[ticket] = true
+	}
+	return shown, nil
+}
+
+// findTurn fills in the turn of a call that waited for a child run, and no longer does. It stays
+// 0 if no record has it.
+func (r *reader) findTurn(ctx context.Context, key core.ThreadKey, d *mailbox.Decided) error {
+	round, err := r.lastRound(ctx, key, *d)
+	d.Turn = round.Turn
+	return err
+}
+
+// lastRound returns the record of the round when the run last waited for a decision; zero: there
+// is none. A decision without a turn is on a call of any.
+func (r *reader) lastRound(ctx context.Context, key core.ThreadKey, d mailbox.Decided) (round thread.RoundRecord, err error) {
 	ticket := thread.TicketKey(d.RunID, d.SuspensionID)
 	prefix, after, newest := strings.TrimSuffix(recordname.Round(d.RunID, 0), "0"), "", uint64(0)
-	var round thread.RoundRecord
 	for {
 		page, err := r.store.Records(ctx, key, prefix, after, roundPage)
 		if err != nil {
-			return shown, fmt.Errorf("list rounds of run %s: %w", d.RunID, err)
+			return round, fmt.Errorf("list rounds of run %s: %w", d.RunID, err)
 		}
 		for _, record := range page {
 			after = record.Name
@@ -144,19 +170,14 @@ func (r *reader) lastWait(ctx context.Context, key core.ThreadKey, d mailbox.Dec
 			}
 			var one thread.RoundRecord
 			if err := r.records.Decode("round", record.Payload, &one); err != nil {
-				return shown, fmt.Errorf("%s: %w", record.Name, err)
+				return round, fmt.Errorf("%s: %w", record.Name, err)
 			}
-			if one.Turn == d.Turn && slices.Contains(one.Waits, ticket) {
+			if (d.Turn == 0 || one.Turn == d.Turn) && slices.Contains(one.Waits, ticket) {
 				newest, round = version, one
 			}
 		}
 		if len(page) < roundPage {
-			break
+			return round, nil
 		}
 	}
-	shown.results = round.Merged
-	for _, ticket := range round.Waits {
-		shown.tickets[ticket] = true
-	}
-	return shown, nil
 }

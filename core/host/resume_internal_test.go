@@ -130,7 +130,7 @@ func TestARoundThatCannotBeRead(t *testing.T) {
 	if want := fmt.Sprintf("list rounds of run %s: ", theRun); !errors.Is(err, store.ErrThrottled) || err.Error()[:len(want)] != want {
 		t.Errorf("rounds that cannot be listed: %v", err)
 	}
-	if _, err := r.readShown(t.Context(), roundKey, decisions{decided: []mailbox.Decided{decidedAgain(2, "a")}}, 2); !errors.Is(err, store.ErrThrottled) {
+	if _, err := r.readShown(t.Context(), roundKey, decisions{waits: []mailbox.Decided{decidedAgain(2, "a")}}, 2); !errors.Is(err, store.ErrThrottled) {
 		t.Errorf("what was shown: %v", err)
 	}
 }
@@ -149,17 +149,17 @@ func TestWhatWasShownBeforeDecisions(t *testing.T) {
 		results []int
 		tickets map[uint64]bool
 	}{
-		"nothing is known":           {decisions{decided: []mailbox.Decided{fresh}}, nil, keys()},
-		"a new one":                  {decisions{first: first, decided: []mailbox.Decided{fresh}}, []int{1, 2}, keys("b", "d")},
-		"one of another round":       {decisions{first: elsewhere, decided: []mailbox.Decided{fresh}}, nil, keys()},
-		"one that does not exist":    {decisions{first: thread.Head{Run: thread.Run{Base: 3, Calls: first.Run.Calls}}, decided: []mailbox.Decided{fresh}}, nil, keys()},
-		"again":                      {decisions{decided: []mailbox.Decided{decidedAgain(2, "a")}}, []int{0, 1}, keys("a", "b")},
-		"again, of an earlier turn":  {decisions{decided: []mailbox.Decided{decidedAgain(1, "a")}}, nil, keys()},
-		"two waits":                  {decisions{decided: []mailbox.Decided{decidedAgain(2, "a"), decidedAgain(2, "c")}}, []int{1}, keys("b")},
-		"a new one and one again":    {decisions{first: first, decided: []mailbox.Decided{decidedAgain(2, "c"), fresh}}, []int{1, 2}, keys("b")},
-		"two waits and a new one":    {decisions{first: first, decided: []mailbox.Decided{decidedAgain(2, "a"), decidedAgain(2, "c"), fresh}}, []int{1}, keys("b")},
-		"one again, one not at all":  {decisions{decided: []mailbox.Decided{decidedAgain(2, "a"), decidedAgain(2, "z")}}, nil, keys()},
-		"again, beside another turn": {decisions{decided: []mailbox.Decided{decidedAgain(2, "a"), decidedAgain(1, "c")}}, []int{0, 1}, keys("a", "b")},
+		"nothing is known":           {decisions{waits: []mailbox.Decided{fresh}}, nil, keys()},
+		"a new one":                  {decisions{first: first, waits: []mailbox.Decided{fresh}}, []int{1, 2}, keys("b", "d")},
+		"one of another round":       {decisions{first: elsewhere, waits: []mailbox.Decided{fresh}}, nil, keys()},
+		"one that does not exist":    {decisions{first: thread.Head{Run: thread.Run{Base: 3, Calls: first.Run.Calls}}, waits: []mailbox.Decided{fresh}}, nil, keys()},
+		"again":                      {decisions{waits: []mailbox.Decided{decidedAgain(2, "a")}}, []int{0, 1}, keys("a", "b")},
+		"again, of an earlier turn":  {decisions{waits: []mailbox.Decided{decidedAgain(1, "a")}}, nil, keys()},
+		"two waits":                  {decisions{waits: []mailbox.Decided{decidedAgain(2, "a"), decidedAgain(2, "c")}}, []int{1}, keys("b")},
+		"a new one and one again":    {decisions{first: first, waits: []mailbox.Decided{decidedAgain(2, "c"), fresh}}, []int{1, 2}, keys("b")},
+		"two waits and a new one":    {decisions{first: first, waits: []mailbox.Decided{decidedAgain(2, "a"), decidedAgain(2, "c"), fresh}}, []int{1}, keys("b")},
+		"one again, one not at all":  {decisions{waits: []mailbox.Decided{decidedAgain(2, "a"), decidedAgain(2, "z")}}, nil, keys()},
+		"again, beside another turn": {decisions{waits: []mailbox.Decided{decidedAgain(2, "a"), decidedAgain(1, "c")}}, []int{0, 1}, keys("a", "b")},
 	} {
 		got, err := (&reader{store: backend}).readShown(t.Context(), roundKey, test.d, 2)
 		if err != nil || len(got.results) != len(test.results) || len(test.results) > 0 && !cmp.Equal(test.results, got.results) || !cmp.Equal(test.tickets, got.tickets) {
@@ -186,12 +186,12 @@ func TestWhereAStreamOfDecisionsBegins(t *testing.T) {
 		want  string
 		reads string
 	}{
-		"the round is open":    {decisions{head: round, decided: []mailbox.Decided{decidedAgain(1, "a")}}, []openItem{a, b}, "run_start done:b", "run log results"},
-		"half of it is":        {decisions{head: half, decided: []mailbox.Decided{decidedAgain(1, "a")}}, []openItem{a}, "run_start", "run log open"},
-		"the log has it":       {decisions{head: runningAt(4, 9, thread.CursorInfer), decided: []mailbox.Decided{decidedAgain(1, "a")}}, nil, "run_start done:b step_end two step_end", "run log log"},
-		"nothing is known":     {decisions{head: runningAt(4, 9, thread.CursorInfer), decided: []mailbox.Decided{decidedAgain(1, "z")}}, nil, "run_start done:a done:b step_end two step_end", "run log log"},
-		"of no turn":           {decisions{head: runningAt(4, 9, thread.CursorInfer), decided: []mailbox.Decided{{RunID: theRun}}}, nil, "run_start", "run"},
-		"of the later of them": {decisions{head: round, decided: []mailbox.Decided{{RunID: theRun}, decidedAgain(1, "a"), {RunID: theRun}}}, []openItem{a, b}, "run_start done:b", "run log results"},
+		"the round is open":    {decisions{head: round, waits: []mailbox.Decided{decidedAgain(1, "a")}}, []openItem{a, b}, "run_start done:b", "run log results"},
+		"half of it is":        {decisions{head: half, waits: []mailbox.Decided{decidedAgain(1, "a")}}, []openItem{a}, "run_start", "run log open"},
+		"the log has it":       {decisions{head: runningAt(4, 9, thread.CursorInfer), waits: []mailbox.Decided{decidedAgain(1, "a")}}, nil, "run_start done:b step_end two step_end", "run log log"},
+		"nothing is known":     {decisions{head: runningAt(4, 9, thread.CursorInfer), waits: []mailbox.Decided{decidedAgain(1, "z")}}, nil, "run_start done:a done:b step_end two step_end", "run log log"},
+		"of no turn":           {decisions{head: runningAt(4, 9, thread.CursorInfer), waits: []mailbox.Decided{{RunID: theRun}}}, nil, "run_start", "run"},
+		"of the later of them": {decisions{head: round, waits: []mailbox.Decided{{RunID: theRun}, decidedAgain(1, "a"), {RunID: theRun}}}, []openItem{a, b}, "run_start done:b", "run log results"},
 	} {
 		h := &hearer{}
 		s := &told{log: log, open: test.open}
@@ -217,7 +217,7 @@ func TestWhereAStreamOfDecisionsBegins(t *testing.T) {
 	}
 	for name, s := range map[string]*told{"missing": {missing: true}, "unreadable": {failed: store.ErrThrottled}, "unreadable log": {failed: store.ErrThrottled, fails: "log"}} {
 		h := &hearer{}
-		err := (&streams{reads: &reader{store: backend}}).resume(t.Context(), following(s, h), decisions{head: round, decided: []mailbox.Decided{decidedAgain(1, "a")}})
+		err := (&streams{reads: &reader{store: backend}}).resume(t.Context(), following(s, h), decisions{head: round, waits: []mailbox.Decided{decidedAgain(1, "a")}})
 		if (name == "missing") != (core.CodeOf(err) == core.CodeNotFound) || (name != "missing") != errors.Is(err, store.ErrThrottled) || len(h.events) > 0 {
 			t.Errorf("%s: %v, %q", name, err, h.brief())
 		}

@@ -10,13 +10,14 @@ import (
 	"github.com/reveille-run/reveille/core/internal/threadlog"
 )
 
-// ReadRun reads a run with its status and the tickets that it waits for. Head and record
+// ReadRun reads a run with its status and the tickets that it waits for, and those of the runs
+// that it has started. Head and record
 // are two reads: the head is the older one, and decides if they differ. The error is
 // core.CodeNotFound for a run that does not exist or that the caller may not read.
 func (r *Host) ReadRun(ctx context.Context, id core.Identity, runID core.ID) (core.Run, error) {
 	key, head, record, err := r.reads.runRecord(ctx, id, runID)
 	if err == nil && head.Run.ID == runID {
-		record.Tickets, err = r.mailbox.Tickets(ctx, key, head)
+		err = r.reads.noteAllTickets(ctx, key, head, &record)
 	}
 	if err != nil {
 		return core.Run{}, err
@@ -36,7 +37,7 @@ func (r *Host) ActiveRun(ctx context.Context, id core.Identity, threadID string)
 	}
 	// The head has the run open, so that it is known.
 	if record, _, err = r.mailbox.Run(ctx, key, head, head.Run.ID, head.Run.Dispatch); err == nil {
-		record.Tickets, err = r.mailbox.Tickets(ctx, key, head)
+		err = r.reads.noteAllTickets(ctx, key, head, &record)
 	}
 	return record, err == nil, err
 }

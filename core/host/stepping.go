@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -18,8 +19,7 @@ type stepping struct {
 	queue    *Queue
 	waiter   *waiter // of the follower's thread: this call handles its hints
 	follower *follower
-	alone    bool        // no other process has the store
-	children *childWaits // of a call that returns when a child waits for a person; nil: it does not
+	alone    bool // no other process has the store
 }
 
 // claimReserve is the time that a claim needs if another process can use the store too. A claim
@@ -29,7 +29,8 @@ const claimReserve = 100 * time.Millisecond
 
 // after is a nextHead: it works until the follower's thread has another head than seen, and
 // shows the run's model output until then. The watch has the heads that this process writes
-// immediately, so that the store is not read here.
+// immediately, so that the store is not read here. With child runs it also returns after each
+// pause, and after each step of another thread, for a look at them.
 func (w stepping) after(ctx context.Context, watch *watch, seen thread.Head) (thread.Head, error) {
 	// tried: the thread was due and stepping it has not changed its head. Another process may
 	// hold the claim; the next attempt follows a pause.
@@ -41,24 +42,25 @@ func (w stepping) after(ctx context.Context, watch *watch, seen thread.Head) (th
 		if err != nil || differs(head, seen) {
 			return head, err
 		}
+		looks := false
 		// The follower's own thread comes first, then one due hint of another thread; else
 		// there is nothing to do.
 		now := w.worker.env.Millis()
 		if !w.timeToClaim(ctx) {
-			err = w.pause(ctx, watch, head, time.Time{})
+			err, looks = w.pause(ctx, watch, head, time.Time{}), true
 		} else if head.DueAt != 0 && head.DueAt <= now && !tried {
 			tried = true // a claim without effect is not repeated immediately
 			err = w.stepThread(ctx, head)
 		} else if d, due, at := w.queue.pop(); due {
-			w.workOff(ctx, d)
+			err, looks = w.workOff(ctx, watch, head, d), true
 		} else {
-			err = w.pause(ctx, watch, head, at)
+			err, looks = w.pause(ctx, watch, head, at), true
 			tried = false
 		}
 		if ctx.Err() != nil {
 			return seen, context.Cause(ctx)
 		}
-		if err != nil {
+		if err != nil || looks && w.follower.below != nil {
 			return seen, err
 		}
 	}
@@ -71,8 +73,7 @@ func (w stepping) timeToClaim(ctx context.Context) bool {
 }
 
 // pause waits until something has changed, was said or is due: the follower's thread by its
-// head, other threads at the time at. Zero: none is. Its error is errAsked for a run that
-// waits for child runs of which each waits for a person.
+// head, other threads at the time at. Zero: none is.
 func (w stepping) pause(ctx context.Context, watch *watch, head thread.Head, at time.Time) error {
 	env := w.worker.env
 	// at becomes the earliest of the times.
@@ -86,29 +87,36 @@ func (w stepping) pause(ctx context.Context, watch *watch, head thread.Head, at 
 	} else if head.DueAt != 0 {
 		earliest(env.Now().Add(permitPoll)) // it is due and could not be claimed
 	}
-	if w.children != nil && head.Run.ID == w.follower.stream.run {
-		asked, waits, err := w.children.asked(ctx, w.waiter, head)
-		if err != nil {
-			return err
-		}
-		if asked {
-			return errAsked
-		}
-		if waits { // another process may step a child, of which this one only hears its end
-			earliest(env.Now().Add(watch.watches.interval))
-		}
-	}
 	until, end := w.waiter.pause(ctx, at)
 	defer end()
-	_, err := w.follower.unsaid.once(ctx, until, watch, head, w.follower.record.AgentID)
+	_, err := w.follower.wait(ctx, until, watch, head)
 	return err
 }
 
 // workOff handles the hint of another thread, whose failure is not this run's. It may take
-// long; until it returns, any other worker may claim the follower's thread.
-func (w stepping) workOff(ctx context.Context, d Delivery) {
+// long; until it returns, any other worker may claim the follower's thread. It may be the thread
+// of a child run: the stream shows meanwhile what child runs do. Its error is of the stream.
+func (w stepping) workOff(ctx context.Context, watch *watch, head thread.Head, d Delivery) (err error) {
 	defer w.waiter.away()()
-	w.worker.workOff(ctx, w.queue, d)
+	f := w.follower
+	if f.below == nil || f.quiet {
+		w.worker.workOff(ctx, w.queue, d)
+		return nil
+	}
+	until, done := context.WithCancel(ctx)
+	group, _ := w.worker.env.Group(ctx)
+	group.Go(func(ctx context.Context) error {
+		defer done()
+		w.worker.workOff(ctx, w.queue, d)
+		return nil
+	})
+	for err == nil && until.Err() == nil {
+		f.unsaid.since, f.below.shared.next = watch.spoken(), time.Time{}
+		if err = f.below.look(ctx, head); err == nil {
+			head, err = f.wait(ctx, until, watch, head)
+		}
+	}
+	return errors.Join(err, group.Wait())
 }
 
 // stepThread claims the follower's thread and steps it: the follower's own run inline for

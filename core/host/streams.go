@@ -44,7 +44,7 @@ func (r *Host) Stream(ctx context.Context, s mailbox.Submission, listener Listen
 	if shows.audience.over() {
 		return receipt, nil
 	}
-	return receipt, r.streams.follow(ctx, r.streams.follower(s.Thread, receipt.DispatchID, shows), nil)
+	return receipt, r.streams.follow(ctx, r.streams.follower(s.Thread, receipt.DispatchID, shows))
 }
 
 // Follow shows a run from its first event and continues until it is done or
@@ -57,11 +57,11 @@ func (r *Host) Follow(ctx context.Context, id core.Identity, runID core.ID, list
 	}
 	f := r.streams.follower(key, dispatch, newStream(r.env, runID, listener))
 	r.streams.greet(ctx, key, f.stream, id, false)
-	return r.streams.follow(ctx, f, nil)
+	return r.streams.follow(ctx, f)
 }
 
-// StreamDecisions takes decisions on calls of one run, in order, and shows what
-// comes after them: run_start, the results of the round that were not there
+// StreamDecisions takes decisions on calls of one run, and of runs that it has started, in
+// order, and shows what comes after them: run_start, the results of the round that were not there
 // before, and what follows until the run is done or waits again. When the
 // decisions let the run go on, it is stepped inline as [Host.Stream] does;
 // otherwise, or when another worker has it, the stream is fed from commits.
@@ -82,6 +82,7 @@ func (r *Host) StreamDecisions(ctx context.Context, id core.Identity, threadID s
 		return d.decided, err
 	}
 	f := r.streams.follower(key, core.ID{}, newStream(r.env, d.run, listener))
+	f.asked = d.asked
 	// If the run can continue, this stream continues it: no hint was sent. Then nothing here may depend on the client: neither on its speed nor on its presence.
 	// Otherwise all that follows is for the client.
 	f.stream.hurry = d.head.Run.ID == d.run && d.head.Ready()
@@ -99,7 +100,7 @@ func (r *Host) StreamDecisions(ctx context.Context, id core.Identity, threadID s
 		f.overtaken(work, head)
 		r.worker.runInline(work, key, f.stream, head, permit)
 	}
-	return d.decided, r.streams.follow(ctx, f, nil)
+	return d.decided, r.streams.follow(ctx, f)
 }
 
 // StreamAnswered takes decisions, as StreamDecisions does, and then streams the run of the
@@ -151,7 +152,7 @@ type streams struct {
 func (s *streams) follower(key core.ThreadKey, dispatch core.ID, shows *stream) *follower {
 	runID := shows.run
 	f := &follower{
-		env: s.env, log: s.log, key: key, watches: s.watches, limits: s.limits, stream: shows,
+		env: s.env, log: s.log, streams: s, key: key, watches: s.watches, limits: s.limits, stream: shows,
 		source: &storedRun{reads: s.reads, mailbox: s.mailbox, states: s.stepper.Reader(), key: key, run: runID, dispatch: dispatch},
 	}
 	f.unsaid = unsaid{
@@ -185,13 +186,12 @@ func (s *streams) greet(ctx context.Context, key core.ThreadKey, shows *stream, 
 
 // follow lets a follower show its run to the end. In a process whose queue is its own it
 // takes the steps itself while it waits for the next head, but for a stream while workers are
-// there: a stream ends with its client. children is that of a call that returns a Result; nil:
-// it is a stream's.
-func (s *streams) follow(ctx context.Context, f *follower, children *childWaits) error {
-	if s.queue == nil || children == nil && s.queue.worked() {
+// there: a stream ends with its client.
+func (s *streams) follow(ctx context.Context, f *follower) error {
+	if s.queue == nil || !f.played && s.queue.worked() {
 		return f.follow(ctx, nil)
 	}
-	own := stepping{worker: s.worker, queue: s.queue, waiter: s.queue.join(f.key), follower: f, alone: s.reads.local, children: children}
+	own := stepping{worker: s.worker, queue: s.queue, waiter: s.queue.join(f.key), follower: f, alone: s.reads.local}
 	defer own.waiter.quit()
 	return f.follow(ctx, own.after)
 }

@@ -38,6 +38,11 @@ type unsaid struct {
 	// if no step of this process makes the attempt.
 	listen func(core.ThreadKey, *live.Hearing) (said []core.Event, here bool)
 
+	// others makes news of other threads end a wait too: words that the watch counts after
+	// since. See descendants.
+	others bool
+	since  uint64
+
 	// The words that were heard or read so far, of the attempt under way.
 
 	hearing live.Hearing // of an attempt that this process makes
@@ -47,25 +52,18 @@ type unsaid struct {
 	failed  bool         // the last list failed
 }
 
-// after is watch.after that shows, until then, the model's words under the head that was seen.
-// agent is the run's: its spec may decide which events are stored.
-func (u *unsaid) after(ctx context.Context, watch *watch, seen thread.Head, agent string) (thread.Head, error) {
-	for {
-		head, err := u.once(ctx, ctx, watch, seen, agent)
-		if err != nil || differs(head, seen) {
-			return head, err
-		}
-	}
-}
-
 // once shows the model's words under the head that was seen, and waits once: for another head,
 // for words, or until its second context ends, which is not an error and must end with the
-// first. It returns the head that was seen if there is no other.
+// first. It returns the head that was seen if there is no other. agent is the run's: its spec
+// may decide which events are stored.
 func (u *unsaid) once(ctx, until context.Context, watch *watch, seen thread.Head, agent string) (head thread.Head, err error) {
 	attempt, ok := live.AttemptOf(seen)
 	switch {
 	case ok && attempt.Run == u.run:
-		spoken := watch.spoken() // before it is heard: later words end the wait
+		spoken := u.since // before it is heard: later words end the wait
+		if !u.others {
+			spoken = watch.spoken()
+		}
 		here, failed := u.hear(ctx, attempt)
 		if failed != nil {
 			return seen, failed
@@ -80,7 +78,7 @@ func (u *unsaid) once(ctx, until context.Context, watch *watch, seen thread.Head
 	case seen.Run.ID == u.run && seen.FailingSince() != 0:
 		head, err = u.afterPause(ctx, until, watch, seen, agent)
 	default:
-		head, err = watch.after(until, seen)
+		head, err = u.afterNews(until, watch, seen)
 	}
 	if err != nil && until.Err() != nil && ctx.Err() == nil {
 		return seen, nil
@@ -94,11 +92,36 @@ func (u *unsaid) afterPause(ctx, until context.Context, watch *watch, seen threa
 	u.demand.ask(ctx, seen, agent)
 	within, cancel := u.env.WithTimeout(until, renewMark)
 	defer cancel()
-	head, err := watch.after(within, seen)
+	head, err := u.afterNews(within, watch, seen)
 	if err != nil && within.Err() != nil && until.Err() == nil {
 		return seen, nil
 	}
 	return head, err
+}
+
+// afterNews waits for another head, or for news of other threads.
+func (u *unsaid) afterNews(ctx context.Context, watch *watch, seen thread.Head) (thread.Head, error) {
+	if u.others {
+		return watch.afterWords(ctx, seen, u.since)
+	}
+	return watch.after(ctx, seen)
+}
+
+// now shows what is said under a head, without waiting for more. It reads the chunks of another
+// process. speaks is false if nothing is said under the head.
+func (u *unsaid) now(ctx context.Context, seen thread.Head, agent string) (speaks bool, err error) {
+	attempt, ok := live.AttemptOf(seen)
+	if seen.Run.ID == u.run && seen.FailingSince() != 0 {
+		u.demand.ask(ctx, seen, agent)
+	}
+	if !ok || attempt.Run != u.run {
+		return false, nil
+	}
+	here, err := u.hear(ctx, attempt)
+	if err == nil && !here {
+		err = u.chunksNow(ctx, seen, attempt, agent)
+	}
+	return true, err
 }
 
 // hear shows what a step of this process says; here is false if none makes the attempt.
@@ -119,14 +142,8 @@ func (u *unsaid) hear(ctx context.Context, attempt live.Attempt) (here bool, err
 // afterChunks shows what another process has stored, and returns the head that the watch
 // knows one interval later.
 func (u *unsaid) afterChunks(ctx, until context.Context, watch *watch, seen thread.Head, spoken uint64, attempt live.Attempt, agent string) (thread.Head, error) {
-	// In the first look at an attempt of this process's own claim, the step has not started
-	// to speak: a mark would make it store chunks that its followers here do not need.
-	late := u.attempt == attempt
-	if err := u.showChunks(ctx, attempt); err != nil {
+	if err := u.chunksNow(ctx, seen, attempt, agent); err != nil {
 		return seen, err
-	}
-	if late || seen.Claim.Worker != u.worker { // else a step of this process is about to start
-		u.demand.ask(ctx, seen, agent)
 	}
 	within, cancel := u.env.WithTimeout(until, u.every)
 	defer cancel()
@@ -135,6 +152,20 @@ func (u *unsaid) afterChunks(ctx, until context.Context, watch *watch, seen thre
 		return seen, nil
 	}
 	return head, err
+}
+
+// chunksNow shows what another process has stored, and asks it for more.
+func (u *unsaid) chunksNow(ctx context.Context, seen thread.Head, attempt live.Attempt, agent string) error {
+	// In the first look at an attempt of this process's own claim, the step has not started
+	// to speak: a mark would make it store chunks that its followers here do not need.
+	late := u.attempt == attempt
+	if err := u.showChunks(ctx, attempt); err != nil {
+		return err
+	}
+	if late || seen.Claim.Worker != u.worker { // else a step of this process is about to start
+		u.demand.ask(ctx, seen, agent)
+	}
+	return nil
 }
 
 // showChunks shows the stored chunks of an attempt. A failed read ends no stream: the log has

@@ -15,7 +15,7 @@ import (
 // line is a thread that calls wait for.
 type line struct {
 	waiting int        // calls that would take its next step
-	waiters []*waiter  // those, and the calls that only hear of the thread
+	waiters []*waiter  // all calls, also those that are away
 	held    []*message // which the waiting calls handle
 }
 
@@ -53,7 +53,6 @@ func (q *Queue) signalAll() {
 type waiter struct {
 	queue *Queue
 	key   core.ThreadKey
-	heard []core.ThreadKey   // threads whose changes it also hears of
 	news  bool               // since look
 	wake  context.CancelFunc // ends the pause; nil: no pause
 }
@@ -70,33 +69,17 @@ func (q *Queue) join(key core.ThreadKey) *waiter {
 	return w
 }
 
-// hear makes the changes of another thread news of the waiter, until quit. It leaves the
-// thread's hints to others, unlike join.
-func (w *waiter) hear(key core.ThreadKey) {
-	w.queue.mu.Lock()
-	defer w.queue.mu.Unlock()
-	if key != w.key && !slices.Contains(w.heard, key) {
-		w.heard = append(w.heard, key)
-		l := w.queue.line(key)
-		l.waiters = append(l.waiters, w)
-	}
-}
-
 // quit ends a join. Hints of the thread stay for workers and for calls that wait for other
 // threads: the thread may have more work than this call has waited for.
 func (w *waiter) quit() {
 	q := w.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, key := range append(w.heard, w.key) {
-		l := q.lines[key]
-		l.waiters = slices.DeleteFunc(l.waiters, func(other *waiter) bool { return other == w })
-		if key == w.key {
-			q.unwait(l)
-		}
-		if len(l.waiters) == 0 {
-			delete(q.lines, key)
-		}
+	l := q.lines[w.key]
+	l.waiters = slices.DeleteFunc(l.waiters, func(other *waiter) bool { return other == w })
+	q.unwait(l)
+	if len(l.waiters) == 0 {
+		delete(q.lines, w.key)
 	}
 }
 

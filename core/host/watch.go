@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -49,6 +50,7 @@ type watch struct {
 	head    thread.Head
 	offers  uint64        // how often head has changed, so that a read notices a concurrent write
 	words   uint64        // how often a step of this process has said something
+	wakes   []*watch      // whose followers each new head wakes, as words do; with repetitions
 	failed  error         // the head cannot be read, and this watch does not try again
 	changed chan struct{} // closed with the next news; nil: no follower waits
 }
@@ -151,6 +153,39 @@ func (a *watch) set(head thread.Head) {
 	a.head = head
 	a.offers++
 	a.signal()
+	for _, other := range a.wakes {
+		other.words++
+		other.signal()
+	}
+}
+
+// joinFor joins a thread for the followers of the watch, which each new head of the thread
+// wakes. They do not wait on the thread's own watch, so that the poll starts here, with the
+// values of ctx.
+func (a *watch) joinFor(ctx context.Context, key core.ThreadKey) *watch {
+	other := a.watches.join(key)
+	a.watches.mu.Lock()
+	defer a.watches.mu.Unlock()
+	other.wakes = append(other.wakes, a)
+	other.polls(ctx)
+	return other
+}
+
+// quitFor ends a joinFor.
+func (a *watch) quitFor(other *watch) {
+	a.watches.mu.Lock()
+	at := slices.Index(other.wakes, a)
+	other.wakes = slices.Delete(other.wakes, at, at+1)
+	a.watches.mu.Unlock()
+	other.quit()
+}
+
+// polls starts poll, unless it runs. The caller holds mu.
+func (a *watch) polls(ctx context.Context) {
+	if a.group == nil {
+		a.group, _ = a.watches.env.Group(context.WithoutCancel(ctx))
+		a.group.Go(a.poll)
+	}
 }
 
 // signal wakes the waiting followers. The caller holds mu.
@@ -225,10 +260,8 @@ func (a *watch) look(ctx context.Context, seen thread.Head) (head thread.Head, c
 		return seen, nil, a.failed
 	case differs(a.head, seen):
 		return a.head, nil, nil
-	case a.group == nil:
-		a.group, _ = a.watches.env.Group(context.WithoutCancel(ctx))
-		a.group.Go(a.poll)
 	}
+	a.polls(ctx)
 	if a.changed == nil {
 		a.changed = make(chan struct{})
 	}

@@ -75,6 +75,9 @@ func (s *Service) submit(ctx context.Context, sub Submission, p placing) (receip
 		u.ids.run = s.env.NewID()
 	}
 	u.ids.dispatch = s.env.NewID()
+	if p.message != nil {
+		u.ids = *p.message
+	}
 	if err := u.keyByRetake(ctx); err != nil {
 		return Receipt{}, thread.Head{}, s.outward(ctx, sub.Thread, "input", err)
 	}
@@ -308,6 +311,7 @@ func (u *submission) writeOver(ctx context.Context, head thread.Head, input stri
 func (u *submission) commit(build func(thread.Head) ([]store.Record, error)) commit {
 	return commit{
 		w: &u.s.writer, key: u.in.Thread, choose: u.change, pointers: u.pointers(), accepted: u.acceptedBefore, covers: u.covers,
+		doubt: u.placing.message != nil, // another worker may have delivered it before, at any head
 		build: func(next thread.Head, _ thread.Result) ([]store.Record, error) { return build(next) },
 	}
 }

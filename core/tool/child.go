@@ -29,7 +29,8 @@ type Child struct {
 	// internal input, if it is still open then.
 	Background bool
 	// Detached means that the child continues when the run that started it is over. Otherwise
-	// it is then cancelled.
+	// it is then cancelled. If it is in the background, its end becomes the input of another
+	// run then, of the same agent and on the same thread.
 	Detached bool
 	Request  json.RawMessage // for the child's hooks and tools; nil: nothing
 }

@@ -11,11 +11,12 @@ import (
 // approval is a call that waits for a person or a client. A decision on the run names it by
 // tool_call_id or suspension_id.
 type approval struct {
-	ThreadID string  `json:"thread_id"`
-	RunID    core.ID `json:"run_id"`
-	AgentID  string  `json:"agent_id"`
-	Title    string  `json:"thread_title,omitempty"` // title of the thread, or the start of its first input
-	Asked    string  `json:"asked,omitempty"`        // start of the run's input, at most 200 bytes
+	ThreadID string          `json:"thread_id"`
+	RunID    core.ID         `json:"run_id"`
+	AgentID  string          `json:"agent_id"`
+	Title    string          `json:"thread_title,omitempty"` // title of the thread, or the start of its first input
+	Asked    string          `json:"asked,omitempty"`        // start of the run's input, at most 200 bytes
+	Parent   *core.RunParent `json:"parent,omitempty"`       // the run of another thread that started it
 	core.Ticket
 }
 
@@ -43,7 +44,7 @@ func (a *api) getApprovals(w http.ResponseWriter, r *http.Request, id core.Ident
 	}
 	page := approvals{Approvals: []approval{}, HasMore: got.Next != "", NextCursor: cursorOf(approvalsCursor, got.Next), Limit: shown(limit)} // [] and not null, for clients that iterate
 	for _, waits := range got.Items {
-		page.Approvals = append(page.Approvals, approval{waits.ThreadID, waits.RunID, waits.AgentID, waits.ThreadTitle, waits.Asked, waits.Ticket})
+		page.Approvals = append(page.Approvals, approval{waits.ThreadID, waits.RunID, waits.AgentID, waits.ThreadTitle, waits.Asked, waits.Parent, waits.Ticket})
 	}
 	protocol.JSON(w, http.StatusOK, page)
 	return nil

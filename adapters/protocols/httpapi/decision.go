@@ -76,6 +76,11 @@ func decision(r *http.Request) (d mailbox.Deciding, err error) {
 	if d.Target = cmp.Or(given(b.ToolCallID), given(b.SuspensionID)); d.Target == "" {
 		return d, core.Errorf(core.CodeInvalid, "tool_call_id or suspension_id is required")
 	}
+	if b.RunID != "" {
+		if d.Run, err = core.ParseID(string(b.RunID)); err != nil {
+			return d, core.Errorf(core.CodeInvalid, "run_id %q is not the id of a run", core.Excerpt(string(b.RunID)))
+		}
+	}
 	d.Decision = core.Decision{
 		ID: string(b.DecisionID), Action: b.Action, Payload: b.Payload, Arguments: json.RawMessage(b.Arguments), Reason: b.Reason, Remember: b.Remember, RememberAs: b.RememberAs,
 	}

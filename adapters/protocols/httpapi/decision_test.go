@@ -17,6 +17,11 @@ const (
 	decideThread = "/v1/threads/t1/decision"
 )
 
+// A child run, whose calls are decided through its parent.
+const childText = "01890000-0000-7000-8000-00000000c41d"
+
+var childID, _ = core.ParseID(childText)
+
 // taken is a runtime that takes every decision.
 func taken(duplicate bool) *fake {
 	return &fake{decide: func(d mailbox.Deciding) (mailbox.Decided, error) {
@@ -45,6 +50,10 @@ func TestDecision(t *testing.T) {
 			mailbox.Deciding{Target: "c1", Decision: core.Decision{Action: core.DecisionResume, Remember: core.RememberOnce}}},
 		{"with arguments", decideRun, `{"tool_call_id":"c1","action":"resume","arguments":{"order":"4711", "amount":49.0}}`,
 			mailbox.Deciding{Target: "c1", Decision: core.Decision{Action: core.DecisionResume, Arguments: json.RawMessage(`{"order":"4711", "amount":49.0}`)}}},
+		{"of a child run", decideRun, `{"run_id":"` + childText + `","tool_call_id":"c1","action":"resume"}`,
+			mailbox.Deciding{Run: childID, Target: "c1", Decision: core.Decision{Action: core.DecisionResume}}},
+		{"of a child run, in camel case", decideThread, `{"runId":"` + childText + `","toolCallId":"c1","action":"resume"}`,
+			mailbox.Deciding{Run: childID, Target: "c1", Decision: core.Decision{Action: core.DecisionResume}}},
 		{"with a payload that is no object", decideRun, `{"tool_call_id":"c1","action":"resume","payload":"yes"}`,
 			mailbox.Deciding{Target: "c1", Decision: core.Decision{Action: core.DecisionResume, Payload: json.RawMessage(`"yes"`)}}},
 	}
@@ -74,7 +83,8 @@ func TestBadDecisionsNeverReachTheRuntime(t *testing.T) {
 		`[]`:                    `body is a list, want an object`,
 		`{"action":"resume"}`:   `tool_call_id or suspension_id is required`,
 		`{"tool_call_id":"c1"}`: `action is required`,
-		`{"tool_call_id":7}`:    `tool_call_id is 7, want a string`,
+		`{"run_id":"r1","tool_call_id":"c1","action":"resume"}`: `run_id \"r1\" is not the id of a run`,
+		`{"tool_call_id":7}`:                                                                      `tool_call_id is 7, want a string`,
 		`{"tool_call_id":"c1","action":"approve"}`:                                                `invalid action \"approve\", allowed are \"resume\" and \"cancel\"`,
 		`{"tool_call_id":"c1","suspension_id":"s1","action":"resume"}`:                            `body has both tool_call_id and suspension_id`,
 		`{"tool_call_id":"c1","toolCallId":"c1","action":"resume"}`:                               `toolCallId is given twice, as tool_call_id too`,

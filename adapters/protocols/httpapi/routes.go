@@ -166,7 +166,7 @@ func threadRoutes() []route {
 		},
 		{
 			Method: "POST", Path: "/v1/threads/{thread}/decision", Name: "decideThread", serve: (*api).decideThread,
-			Text:  "Decide a call of the thread's open run that waits. The same decision again is 202 with `\"duplicate\":true`. Another decision on the same call is 409 `decided`. A call that waits for a child run is 409 `child`. For a call that waits for a time, `resume` wakes it early, and any decision after that time is 409 `decided`. A payload that the ticket does not accept is 400.",
+			Text:  "Decide a call of the thread's open run that waits. With `run_id`, decide a call of a run that this run has started, directly or through others. The same decision again is 202 with `\"duplicate\":true`. Another decision on the same call is 409 `decided`. A call that waits for a child run is 409 `child`. For a call that waits for a time, `resume` wakes it early, and any decision after that time is 409 `decided`. A payload that the ticket does not accept is 400.",
 			Takes: []any{ofThread{}}, Body: decisionBody{}, Answers: []answer{{Status: 202, Body: decided{}}}, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict, core.CodeDecided, core.CodeChild}),
 		},
 		{

@@ -240,6 +240,7 @@ type fork struct {
 
 // decisionBody is a decision on a call that waits. It names the call or the suspension.
 type decisionBody struct {
+	RunID        optionalName        `json:"run_id,omitempty" strict:"also=runId"` // the run that has the call, if another run has started it, directly or through others; default is the run of the request
 	ToolCallID   *string             `json:"tool_call_id,omitempty" strict:"also=toolCallId" schema:"minLength=1"`
 	SuspensionID *string             `json:"suspension_id,omitempty" strict:"also=suspensionId" schema:"minLength=1"`
 	Action       core.DecisionAction `json:"action"`

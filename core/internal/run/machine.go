@@ -49,7 +49,7 @@ func (s *Stepper) newMachine(w Work, sink history.Sink) *machine {
 	h.shared.hold.fence.Store(fence)
 	h.shared.told.from = w.Head.Version
 	infers := w.Head.Run.Cursor != thread.CursorTools && w.Head.Run.Status != thread.Closing
-	h.shared.chunks.Init(&s.live, w.Key, w.Head.Run.ID, infers)
+	h.shared.chunks.Init(&s.live, w.Key, w.Head.Run.ID, infers, w.Head.Run.Child)
 	if w.Followed > 0 {
 		h.shared.chunks.Follow(w.Followed)
 	}

@@ -51,7 +51,7 @@ func (w words) change(h thread.Head, now int64) thread.Change {
 	case "enqueue-and-claim":
 		return thread.EnqueueAndClaim{Enqueue: w.enqueue(w.word(0), now), Worker: w.value("worker"), Lease: w.lease()}
 	case "claim":
-		return thread.TakeClaim{Worker: w.word(0), Lease: w.lease(), Alone: w.has("alone")}
+		return thread.TakeClaim{Worker: w.word(0), Lease: w.lease(), Alone: w.has("alone"), WakeAt: w.at("hint", now)}
 	case "reclaim":
 		return thread.Reclaim{}
 	case "touch":
@@ -82,6 +82,8 @@ func (w words) change(h thread.Head, now int64) thread.Change {
 			c.Enqueue, c.Dedupe = &e, 0
 		}
 		return c
+	case "send":
+		return thread.Send{ID: id(w.word(0)), Run: id(w.value("run")), Owner: w.value("owner")}
 	case "delivered":
 		of := id(w.word(0))
 		if w.word(0) == "" { // the cancel, whose id no line can spell

@@ -114,5 +114,6 @@ func (Cancel) kind() ChangeKind {
 	return ChangeKind{Name: "cancel", Stage: StageDecide, Progress: true, Wakes: true}
 }
 
+func (Send) kind() ChangeKind      { return ChangeKind{Name: "send", Places: true, Wakes: true} }
 func (Delivered) kind() ChangeKind { return ChangeKind{Name: "delivered", Deleted: true} }
 func (Delete) kind() ChangeKind    { return ChangeKind{Name: "delete", Deleted: true} }

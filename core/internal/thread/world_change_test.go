@@ -30,6 +30,9 @@ func (w *world) change() thread.Change {
 	case 14:
 		return w.rare()
 	}
+	if w.rand.IntN(24) == 0 {
+		return thread.Send{ID: w.fresh(), Run: [...]core.ID{h.Run.ID, {}}[w.rand.IntN(2)], Owner: longest}
+	}
 	if len(h.Outbox) > 0 && w.rand.IntN(8) == 0 {
 		e := h.Outbox[w.rand.IntN(len(h.Outbox))]
 		return thread.Delivered{

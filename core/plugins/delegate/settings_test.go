@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"log/slog"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -80,7 +79,7 @@ func TestWhoHasTheTools(t *testing.T) {
 			}
 			h, err := host.New(host.Options{Env: env.System(), Agents: parts})
 			if err != nil {
-				if diff := cmp.Diff(tt.want[0], err.Error()); diff != "" {
+				if diff := cmp.Diff("build host: "+tt.want[0], err.Error()); diff != "" {
 					t.Error(diff)
 				}
 				return
@@ -109,16 +108,15 @@ func TestAProgramWithoutThePlugin(t *testing.T) {
 		Specs:  []agent.Spec{{ID: "lead", Model: "m", Delegates: []string{"b"}}, {ID: "b", Model: "m"}},
 		Models: map[string]agent.ModelBinding{"m": {Model: scripted.Rules()}},
 	}
-	const text = `delegates has no effect: no active plugin runs delegates, register the plugin "delegate"`
 	var log bytes.Buffer
 	if _, err := host.New(host.Options{Env: env.System(), Agents: parts, Logger: slog.New(slog.NewTextHandler(&log, nil))}); err != nil {
 		t.Fatal(err)
 	}
-	if got := log.String(); strings.Count(got, "level=WARN") != 1 || !strings.Contains(got, strconv.Quote(`agent "lead": `+text)) {
+	if got := log.String(); strings.Count(got, "level=WARN") != 1 || !strings.Contains(got, `msg="agent spec: has no effect: no active plugin runs delegates, register the plugin \"delegate\"" agent=lead field=delegates`) {
 		t.Errorf("logged: %s", got)
 	}
 	parts.Specs[0].Strict = true
-	if _, err := host.New(host.Options{Env: env.System(), Agents: parts}); err == nil || err.Error() != `agent "lead": `+text {
+	if _, err := host.New(host.Options{Env: env.System(), Agents: parts}); err == nil || err.Error() != `build host: agent "lead": delegates has no effect: no active plugin runs delegates, register the plugin "delegate"` {
 		t.Errorf("strict: %v", err)
 	}
 	parts = delegate.In(delegate.In(parts))

@@ -51,8 +51,8 @@ type Source struct {
 	Env     *env.Env
 	Store   Store
 	Records thread.Records
-	// Keep means that the words of models are kept. Without it a Writer does
-	// nothing.
+	// Keep means that the words of models are kept. Without it a Writer stores nothing, and
+	// keeps the words of child runs alone.
 	Keep bool
 	// Said is called when there is something new for [Writer.Hear], in the goroutine that
 	// adds the event: it must not block. nil: no reader waits for that.
@@ -70,6 +70,7 @@ type Writer struct {
 	key    core.ThreadKey
 	run    core.ID
 	group  *env.Group // of the step's work
+	keeps  bool       // words, at least for readers of this process
 
 	mu      sync.Mutex    // guards what follows; not held over I/O
 	attempt Attempt       // zero: it has not started
@@ -92,9 +93,10 @@ type Writer struct {
 }
 
 // Init makes the zero Writer that of a step of a run. infers means that the step
-// may make an inference; one that finds its turn in the log keeps nothing.
-func (w *Writer) Init(source *Source, key core.ThreadKey, run core.ID, infers bool) {
-	w.source, w.key, w.run, w.over = source, key, run, !infers
+// may make an inference; one that finds its turn in the log keeps nothing. The words of a child
+// run are kept without Source.Keep too, for the stream of its parent in this process.
+func (w *Writer) Init(source *Source, key core.ThreadKey, run core.ID, infers, child bool) {
+	w.source, w.key, w.run, w.over, w.keeps = source, key, run, !infers, source.Keep || child
 }
 
 // RunIn sets the group in which chunks are stored and marks are read: that of the step's
@@ -109,10 +111,10 @@ func (w *Writer) Start(attempt Attempt, mode agent.EventMode) bool {
 	w.mu.Lock() // the watch may look
 	defer w.mu.Unlock()
 	switch {
-	case !w.source.Keep, mode == agent.EventsCommits:
+	case !w.keeps, mode == agent.EventsCommits:
 		w.demand, w.over = demandNever, true
 		return false
-	case mode == agent.EventsLive:
+	case mode == agent.EventsLive && w.source.Keep:
 		w.demand = demandAlways
 	default:
 		w.demand = demandMarked

@@ -294,6 +294,9 @@ func (t watchedTool) Run(ctx context.Context, call tool.Call) (tool.Result, erro
 	if call.Children != nil {
 		call.Children = ownChildren{call.Children, own, keyed}
 	}
+	if call.Others != nil {
+		call.Others = ownOthers{call.Others, own, keyed}
+	}
 	result, err := t.Tool.Run(ctx, call)
 	came := encode(result)
 	if err != nil {
@@ -326,6 +329,20 @@ type starter interface {
 func (o ownChildren) StartChild(ctx context.Context, _ tool.Call, child tool.Child) (core.ID, error) {
 	o.asked()
 	return o.starter.StartChild(ctx, o.own, child)
+}
+
+// ownOthers gives a call its access to other threads as the call is, and not as it is shown: the
+// ids of messages follow from its key.
+type ownOthers struct {
+	tool.Others
+	own   tool.Call
+	asked func()
+}
+
+// SendMessage is for tool.Call.Others.
+func (o ownOthers) SendMessage(ctx context.Context, _ tool.Call, m tool.Message) (core.ID, error) {
+	o.asked()
+	return o.Others.SendMessage(ctx, o.own, m)
 }
 
 // notedParts notes that a tool keeps parts.
