@@ -20,7 +20,7 @@ func TestABrokenDeploymentEndsTheStart(t *testing.T) {
 	}{
 		{"no agent", func(p *agent.Parts) { *p = agent.Parts{} }, "build host: no agent is registered"},
 		{"a default agent that is none", func(p *agent.Parts) { p.Default = "helper" },
-			`build host: default agent "helper" not found, known are: demo`},
+			`build host: default agent "helper" not found, known are: buyer, coordinator, demo, researcher`},
 		{"a model that nobody bound", func(p *agent.Parts) { p.Specs[0].Model = "gpt" },
 			`build host: resolving agent "demo": model "gpt" not found, known are: default`},
 		{"a plugin that is not there", func(p *agent.Parts) { p.Specs[0].Plugins = []string{"permision"} },
