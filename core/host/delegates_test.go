@@ -188,3 +188,54 @@ func TestALineageFollowsTheTree(t *testing.T) {
 		}
 	})
 }
+
+// A delegate has its part of what its caller's stop policies leave: the tokens that are left are
+// divided among the calls of the turn, and the time ends for all at the same moment.
+func TestDelegatesHaveAShareOfTheirCallersBudget(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		stop  agent.StopSpec
+		calls int
+		want  string // of each result
+	}{
+		{"tokens", agent.StopSpec{Type: "token_budget", MaxTotal: 1000}, 2, `{"agent_id":"worker","status":"stopped","stopped":"token_budget","response":"","output":"","steps":3}`},
+		{"of one call", agent.StopSpec{Type: "token_budget", MaxTotal: 1000}, 1, `{"agent_id":"worker","status":"completed","response":"did it","output":"did it","steps":5}`},
+		{"no tokens left", agent.StopSpec{Type: "token_budget", MaxTotal: 200}, 1, `{"agent_id":"worker","status":"stopped","stopped":"token_budget","response":"","output":"","steps":1}`},
+		{"time", agent.StopSpec{Type: "timeout", Seconds: 2}, 2, `{"agent_id":"worker","status":"stopped","stopped":"timeout","response":"","output":"","steps":4}`},
+		{"enough time", agent.StopSpec{Type: "timeout", Seconds: 9}, 2, `{"agent_id":"worker","status":"completed","response":"did it","output":"did it","steps":5}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				turn := scripted.Turn{Input: "do it", Usage: core.Usage{Input: 100, Output: 50}, Calls: []core.ToolCall{scripted.Call("work", map[string]int{"n": 1})}}
+				turns := []scripted.Turn{{Usage: core.Usage{Input: 150, Output: 50}}, {Text: "all done", Usage: core.Usage{Input: 1}}, turn}
+				for range tt.calls {
+					turns[0].Calls = append(turns[0].Calls, scripted.Call("agent_run_worker", map[string]string{"prompt": "do it"}))
+				}
+				turn.Input = ""
+				turns = append(turns, turn, turn, turn, scripted.Turn{Text: "did it", Usage: core.Usage{Input: 1}})
+				parts := team(&gauge{}, 0, agent.ParallelStreaming)
+				parts.Specs[0].Stop = []agent.StopSpec{tt.stop}
+				parts.Models["m"] = agent.ModelBinding{Model: scripted.Turns(turns...)}
+				r := newSolo(t, parts)
+				defer works(t, r)()
+				result, err := r.Run(t.Context(), "lead", "go")
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				for _, m := range result.Messages {
+					if m.ToolResult != nil {
+						got = append(got, m.ToolResult.Text())
+					}
+				}
+				want := make([]string, tt.calls)
+				for i := range want {
+					want[i] = tt.want
+				}
+				if diff := cmp.Diff(want, got); diff != "" || result.Text != "all done" {
+					t.Errorf("%q, results (-want +got):\n%s", result.Text, diff)
+				}
+			})
+		})
+	}
+}
