@@ -87,37 +87,40 @@ func TestDelegatesOfATurn(t *testing.T) {
 		{agent.ParallelBatchApproval, 9, 9, time.Second},
 		{agent.ParallelBatchApproval, 12, 12, time.Second},
 	} {
-		t.Run(fmt.Sprintf("%s %d", tt.mode, tt.calls), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				g := &gauge{}
-				r := newSolo(t, team(g, tt.calls, tt.mode))
-				defer works(t, r)()
-				began := time.Now()
-				result, err := r.Run(t.Context(), "lead", "go")
-				if err != nil || result.Text != "all done" {
-					t.Fatalf("%q, %+v, %v", result.Text, result.Termination, err)
-				}
-				took := time.Since(began)
-				var got, want []string
-				for _, m := range result.Messages {
-					if m.ToolResult != nil {
-						var data struct{ Response string }
-						_ = json.Unmarshal(m.ToolResult.Data, &data)
-						got = append(got, data.Response)
+		for _, workers := range []bool{true, false} { // without them, the call of Run takes all steps
+			t.Run(fmt.Sprintf("%s %d workers %t", tt.mode, tt.calls, workers), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					g := &gauge{}
+					r := newSolo(t, team(g, tt.calls, tt.mode))
+					if workers {
+						defer works(t, r)()
 					}
-				}
-				for i := range tt.calls {
-					want = append(want, fmt.Sprintf("did %d", i))
-				}
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("results (-want +got):\n%s", diff)
-				}
-				t.Logf("%d at once, in %s", g.most, took)
-				if g.most != tt.most || took < tt.took || took > tt.took+time.Second {
-					t.Errorf("%d at once, in %s; want %d in %s", g.most, took, tt.most, tt.took)
-				}
+					began := time.Now()
+					result, err := r.Run(t.Context(), "lead", "go")
+					if err != nil || result.Text != "all done" {
+						t.Fatalf("%q, %+v, %v", result.Text, result.Termination, err)
+					}
+					took := time.Since(began)
+					var got, want []string
+					for _, m := range result.Messages {
+						if m.ToolResult != nil {
+							var data struct{ Response string }
+							_ = json.Unmarshal(m.ToolResult.Data, &data)
+							got = append(got, data.Response)
+						}
+					}
+					for i := range tt.calls {
+						want = append(want, fmt.Sprintf("did %d", i))
+					}
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Errorf("results (-want +got):\n%s", diff)
+					}
+					if g.most != tt.most || took < tt.took || took > tt.took+time.Second {
+						t.Errorf("%d at once, in %s; want %d in %s", g.most, took, tt.most, tt.took)
+					}
+				})
 			})
-		})
+		}
 	}
 }
 
