@@ -12,6 +12,28 @@ func (e *encoder) data(name string, value any) {
 	e.emit(chunk{Type: name, Data: value, Transient: true})
 }
 
+// telemetry emits the data of an event that is no part of the message.
+func (e *encoder) telemetry(event core.Event) {
+	switch event.Type {
+	case core.EventInferenceRetry:
+		e.retry(event)
+	case core.EventModelSwitch:
+		e.modelSwitch(event)
+	case core.EventModelCircuit:
+		e.modelCircuit(event)
+	case core.EventPrefixChanged:
+		e.data("data-prefix-changed", changed{event.Reason})
+	case core.EventContextCompacted:
+		e.data("data-context-compacted", compacted{event.UpTo, event.TokensBefore, event.TokensAfter})
+	case core.EventContextSkipped:
+		e.data("data-context-skipped", skipped{event.UpTo, event.Reason})
+	case core.EventStateSnapshot:
+		e.data("data-state-snapshot", event.Snapshot)
+	case core.EventStateDelta:
+		e.data("data-state-delta", event.Patch)
+	}
+}
+
 // runInfo is the data of data-run-info.
 type runInfo struct {
 	RunID    core.ID `json:"runId"`

@@ -103,26 +103,12 @@ func (e *encoder) Encode(event core.Event) [][]byte {
 	case core.EventInferenceComplete:
 		e.stopReason = event.StopReason
 		e.inference(event)
-	case core.EventInferenceRetry:
-		e.retry(event)
-	case core.EventModelSwitch:
-		e.modelSwitch(event)
-	case core.EventModelCircuit:
-		e.modelCircuit(event)
-	case core.EventPrefixChanged:
-		e.data("data-prefix-changed", changed{event.Reason})
-	case core.EventContextCompacted:
-		e.data("data-context-compacted", compacted{event.UpTo, event.TokensBefore, event.TokensAfter})
-	case core.EventContextSkipped:
-		e.data("data-context-skipped", skipped{event.UpTo, event.Reason})
-	case core.EventStateSnapshot:
-		e.data("data-state-snapshot", event.Snapshot)
-	case core.EventStateDelta:
-		e.data("data-state-delta", event.Patch)
 	case core.EventRunYield:
 		e.fail(interrupted)
 	case core.EventRunFinish:
 		e.finish(event.Termination)
+	default:
+		e.telemetry(event)
 	}
 	return e.out
 }
