@@ -113,9 +113,12 @@ func (one *descendant) showRun(ctx context.Context, head thread.Head) error {
 		return nil
 	}
 	speaks, err := f.unsaid.now(ctx, head, record.AgentID)
-	if speaks {
+	switch {
+	case speaks:
 		one.heard = now
 		one.in.shared.due(now.Add(childEvery))
+	case head.FailingSince() != 0: // the mark that a stream follows is renewed
+		one.in.shared.due(now.Add(renewMark))
 	}
 	return err
 }
