@@ -217,8 +217,10 @@ func (as *asks) heardBy(words *reading) func(core.Event) {
 	return func(e core.Event) {
 		as.th.w.foldValue(&e)
 		as.th.w.foldBytes([]byte(e.Position))
+		if shown.check(e); e.Child != nil { // its own stream has the rest
+			return
+		}
 		calls.hear(e)
-		shown.check(e)
 		words.check(e)
 		if e.Type == core.EventRunStart {
 			run = e.RunID
