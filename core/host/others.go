@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -128,13 +129,13 @@ func (o others) SendMessage(ctx context.Context, call tool.Call, m tool.Message)
 	to := mailbox.Recipient{Thread: m.Thread, AgentID: m.AgentID}
 	switch {
 	case m.Parent && own.StartedBy == nil:
-		return core.ID{}, &tool.MessageError{Code: mailbox.CodeRecipientNotFound, Cause: core.Errorf(core.CodeNotFound, "no other run has started this one")}
+		return core.ID{}, refusal(fmt.Errorf("no other run has started this one: %w", mailbox.ErrRecipientNotFound))
 	case m.Parent:
 		to.Thread = own.StartedBy.ThreadID
 	case !m.Child.IsZero():
 		key, _, _, err := o.child(ctx, call, m.Child)
 		if core.CodeOf(err) == core.CodeNotFound {
-			return core.ID{}, &tool.MessageError{Code: mailbox.CodeRecipientNotFound, Cause: err}
+			return core.ID{}, refusal(errors.Join(err, mailbox.ErrRecipientNotFound))
 		}
 		if err != nil {
 			return core.ID{}, err
@@ -144,13 +145,18 @@ func (o others) SendMessage(ctx context.Context, call tool.Call, m tool.Message)
 	id := messageID(call, m.Name)
 	text := "Message from the agent " + own.AgentID + " of thread " + call.Thread.Thread + ":\n" + m.Text
 	err = o.mailbox.Send(ctx, call.Thread, head, mailbox.Message{ID: id, Run: call.Run, To: to, Messages: []core.Message{core.UserMessage(text)}})
-	switch code := mailbox.MessageCode(err); {
-	case err == nil:
-		return id, nil
-	case code == mailbox.CodeRecipientNotFound, code == mailbox.CodeRecipientUnavailable, code == mailbox.CodeOutboxFull:
-		return core.ID{}, &tool.MessageError{Code: code, Cause: err}
+	if err != nil {
+		return core.ID{}, refusal(err)
 	}
-	return core.ID{}, err
+	return id, nil
+}
+
+// refusal is the error of a message as a tool receives it.
+func refusal(err error) error {
+	if code, refused := mailbox.MessageCode(err); refused {
+		return &tool.MessageError{Code: code, Cause: err}
+	}
+	return err
 }
 
 // messageID is the id of a message, from the key of the call that sends it: a call that runs
@@ -172,9 +178,6 @@ func (o others) FailedMessages(ctx context.Context, call tool.Call) (failed []to
 }
 
 // RecoverMessages implements tool.Others.
-func (o others) RecoverMessages(ctx context.Context, call tool.Call, how tool.Recovery) (messages int, err error) {
-	if how == tool.RecoverClear {
-		return o.mailbox.ClearMessages(ctx, call.Thread, call.User)
-	}
-	return o.mailbox.ReplayMessages(ctx, call.Thread, call.User)
+func (o others) RecoverMessages(ctx context.Context, call tool.Call, again bool) (messages int, err error) {
+	return o.mailbox.RecoverMessages(ctx, call.Thread, call.User, again)
 }

@@ -51,9 +51,9 @@ func (o others) FailedMessages(ctx context.Context, call tool.Call) (failed []to
 }
 
 // RecoverMessages implements tool.Others.
-func (o others) RecoverMessages(ctx context.Context, call tool.Call, how tool.Recovery) (n int, err error) {
+func (o others) RecoverMessages(ctx context.Context, call tool.Call, again bool) (n int, err error) {
 	err = o.access(ctx, func(to Others) (err error) {
-		n, err = to.RecoverMessages(ctx, call, how)
+		n, err = to.RecoverMessages(ctx, call, again)
 		return err
 	})
 	return n, err
