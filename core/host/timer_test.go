@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -157,4 +159,112 @@ func TestARepeatedRequestOfARunThatSleeps(t *testing.T) {
 			})
 		})
 	}
+}
+
+// told are the events about decisions, deadlines and the end of a run.
+type told []string
+
+func (l *told) note(e core.Event) error {
+	by := ""
+	if e.DecidedBy != nil {
+		by = fmt.Sprint(" by ", e.DecidedBy.Kind, " ", e.DecidedBy.User)
+	}
+	switch e.Type {
+	case core.EventToolCallResumed, core.EventToolCallDone:
+		*l = append(*l, fmt.Sprint(e.Type, by))
+	case core.EventError:
+		*l = append(*l, fmt.Sprint(e.Type, " ", e.Code))
+	case core.EventRunFinish:
+		*l = append(*l, fmt.Sprint(e.Type, " ", e.Status, " ", e.Termination.Type, " ", e.Termination.Code))
+	}
+	return nil
+}
+
+// questioning adds the tool ask, which waits with a ticket, for an hour if that has no timeout.
+func questioning(ticket core.TicketRequest) func(*host.Options) {
+	return func(c *host.Options) {
+		c.Agents.Tools = append(c.Agents.Tools, tool.New(tool.Spec{Name: "ask"}, func(_ context.Context, call tool.Call, _ struct{}) (tool.Result, error) {
+			if call.Resume != nil {
+				return tool.NewResult("decided"), nil
+			}
+			k := ticket
+			if k.Timeout == 0 {
+				k.WakeAt = call.Now.Add(time.Hour)
+			}
+			return tool.Suspended(k), nil
+		}))
+	}
+}
+
+// Events tell by fields whether the clock or which user has decided, or that a deadline has
+// passed. A client that comes later sees the clock and the deadline.
+func TestEventsTellWhoHasDecided(t *testing.T) {
+	timer, question, limited := core.TicketRequest{Kind: core.TicketTimer}, core.TicketRequest{}, core.TicketRequest{Timeout: time.Hour}
+	const finished = "run_finish done natural_end "
+	waits := told{"run_finish waiting suspended "}
+	tests := []struct {
+		name   string
+		ticket core.TicketRequest
+		user   string // decides after a minute; empty: no user does
+		live   told   // to the call that waits for the run
+		later  told   // to a client that comes later
+	}{
+		{"the clock", timer, "", told{"tool_call_resumed by time ", "tool_call_done by time ", finished}, told{"tool_call_done by time ", finished}},
+		{"the clock, instead of a person", question, "", waits, told{"tool_call_done by time ", finished}},
+		{"a person, before the clock", timer, "ann", told{"tool_call_resumed by person ann", "tool_call_done", finished}, told{"tool_call_done", finished}},
+		{"a person", limited, "ann", waits, told{"tool_call_done", finished}},
+		{"a deadline", limited, "", waits, told{"tool_call_done", "error expired", "run_finish done error expired"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := onStore(t, memory.New(), soloParts(), questioning(tt.ticket))
+				id := core.Identity{Tenant: "local", User: tt.user}
+				s := submission("t1", "call: ask {}")
+				s.User = tt.user
+				var live, later told
+				over := make(chan struct{})
+				go func() { // it ends where the run waits for a person
+					defer close(over)
+					for e, err := range p.EventsOf(t.Context(), s) {
+						if err == nil {
+							_ = live.note(e)
+						}
+					}
+				}()
+				synctest.Wait()
+				time.Sleep(time.Minute)
+				th, err := p.Thread(t.Context(), id, "t1")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if tt.user != "" {
+					d := mailbox.Deciding{Target: ticketOf(t, p, id, th.ActiveRun), Decision: core.Decision{Action: core.DecisionResume}}
+					if _, err := p.Decide(t.Context(), id, th.ActiveRun, d); err != nil {
+						t.Fatal(err)
+					}
+				}
+				stop := works(t, p)
+				defer stop()
+				time.Sleep(time.Hour + 10*time.Second)
+				<-over
+				if err := p.Follow(t.Context(), id, th.ActiveRun, host.ListenerFunc(later.note)); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff([]told{tt.live, tt.later}, []told{live, later}); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// ticketOf is the id of the only call of a run that waits.
+func ticketOf(t *testing.T, p *host.Host, id core.Identity, run core.ID) string {
+	t.Helper()
+	got, err := p.ReadRun(t.Context(), id, run)
+	if err != nil || len(got.Tickets) != 1 {
+		t.Fatalf("%+v, %v; want a run with a ticket", got, err)
+	}
+	return got.Tickets[0].Suspension.ID
 }

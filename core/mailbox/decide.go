@@ -47,11 +47,12 @@ func (d Deciding) check() error {
 	return d.Decision.Check()
 }
 
-// normalized is the decision as it is stored: its payload without the spaces that may
-// differ between two attempts, and with an id. Without one of the client's the id is derived
+// normalized is the decision as it is stored: with its user, its payload without the spaces that
+// may differ between two attempts, and with an id. Without one of the client's the id is derived
 // from the content, so that the same request again is the same decision.
 func (d Deciding) normalized() (_ core.Decision, derived bool) {
 	said := d.Decision
+	said.User = d.User
 	var payload bytes.Buffer
 	// Clients may format the same payload differently; "null" says as much as no payload.
 	if json.Compact(&payload, said.Payload) == nil { // Check saw that it is JSON, if there is one
@@ -188,7 +189,9 @@ func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, o 
 		return Decided{}, head, err
 	}
 	u := deciding{s: s, key: key, asked: d, child: o.child}
-	u.said, u.derived = d.normalized()
+	if u.said, u.derived = d.normalized(); o.child { // it is decided on behalf of the thread's owner, who has no part in it
+		u.said.User = ""
+	}
 	ticket, found, err := u.find(ctx, head)
 	switch {
 	case err != nil:

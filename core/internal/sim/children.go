@@ -26,6 +26,7 @@ var childNames = []string{"echo", "child", "child", "childresult", "once", "slow
 type children struct {
 	byCall    map[string]*child  // by the key of the call
 	byRun     map[core.ID]*child // once they were started
+	byThread  map[*threadState]*child
 	announced map[string]int     // by id
 	ends      map[core.ID]int    // ends that were published of a run
 	missed    map[string]int     // by thread
@@ -92,7 +93,7 @@ func (sc scripted) childOf(call tool.Call) *child {
 	th := sc.w.addNamedThread(key, sc.w.partition(call.Thread).state.user)
 	th.child, th.depth = true, sc.w.partition(call.Thread).state.depth+1
 	c := &child{th: th, in: th.inputs.newInput(mailbox.ModeQueue, sc.w.people.anyAgent()), call: call}
-	sc.w.family.byCall[call.Key()] = c
+	sc.w.family.byCall[call.Key()], sc.w.family.byThread[th] = c, c
 	sc.w.Stats.Clients.Children++
 	return c
 }

@@ -93,3 +93,26 @@ func (au *auditor) checkEnds() {
 		}
 	}
 }
+
+// checkChildShown: what a stream shows of a child run is about a run that calls have started
+// below its own, and a call that is shown to wait has waited.
+func (w *World) checkChildShown(th *threadState, e core.Event) {
+	var c *child
+	if p := w.storage.byKey[core.ThreadKey{Tenant: th.p.key.Tenant, Thread: e.Child.ThreadID}]; p != nil {
+		c = w.family.byThread[p.state]
+	}
+	if c == nil || !c.in.run.IsZero() && c.in.run != e.Child.RunID || c.call.Run != e.Child.Parent {
+		th.fail("the stream shows %+v, which no call has started", e.Child)
+		return
+	}
+	if e.Type != core.EventToolCallSuspended {
+		return
+	}
+	for id := range c.th.asks.by {
+		if e.Ticket != nil && id.key == thread.TicketKey(e.Child.RunID, e.Ticket.Suspension.ID) {
+			w.did(ChildAsked)
+			return
+		}
+	}
+	th.fail("ticket %+v of child run %s is shown, but no head ever had it", e.Ticket, e.Child.RunID)
+}

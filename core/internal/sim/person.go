@@ -217,8 +217,12 @@ func (as *asks) heardBy(words *reading) func(core.Event) {
 	return func(e core.Event) {
 		as.th.w.foldValue(&e)
 		as.th.w.foldBytes([]byte(e.Position))
-		calls.hear(e)
 		shown.check(e)
+		if e.Child != nil {
+			as.th.w.checkChildShown(as.th, e)
+			return
+		}
+		calls.hear(e)
 		words.check(e)
 		if e.Type == core.EventRunStart {
 			run = e.RunID

@@ -27,7 +27,8 @@ func (s *stream) check(e core.Event) {
 	if s.count == 1 {
 		s.run = e.RunID
 	}
-	if e.Sequence != s.count || e.RunID != s.run || s.run.IsZero() || e.Time == 0 || e.Step < 1 && e.Type != core.EventRunYield {
+	stepless := e.Type == core.EventRunYield || e.Child != nil
+	if e.Sequence != s.count || e.RunID != s.run || s.run.IsZero() || e.Time == 0 || e.Step < 1 != stepless && e.Type != core.EventRunYield {
 		s.th.fail("event %d of the stream of run %s has another envelope: %+v", s.count, s.run, e)
 	}
 	switch e.Type {

@@ -160,7 +160,7 @@ func Apply(h Head, t Transition) (Head, Result, error) {
 	if err != nil {
 		return h, Result{}, err
 	}
-	if result.Hint != nil && result.Hint.WakeAt != 0 && h.hinted(t.Change, result) {
+	if result.Hint != nil && result.Hint.WakeAt != 0 && hinted(&h, t.Change, result) {
 		result.Hint = nil
 	}
 	if result.Unchanged {

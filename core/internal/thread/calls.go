@@ -32,8 +32,9 @@ func (r *Run) Awaits(call uint8) bool {
 
 // moveCalls takes the step's status for each call, except for a decision that came
 // while the step still saw the call as suspended. suspendCalls treats a call that is
-// suspended by one of the coming tickets. A call that is done or runs now has no
-// ticket any more, and one that is done is progress.
+// suspended by one of the coming tickets. A call that is done has no ticket any more, and
+// is progress. One that runs after its decision keeps the place of its ticket: it may wait
+// again, and without a place it would begin anew and ask what was decided.
 func (r *Run) moveCalls(calls []CallStatus, standing *Tickets, coming Tickets) error {
 	if calls == nil {
 		return nil
@@ -53,7 +54,6 @@ func (r *Run) moveCalls(calls []CallStatus, standing *Tickets, coming Tickets) e
 			r.progress()
 		case next == CallRunning && (was == CallNew || was == CallResuming):
 			r.Calls[i] = next
-			standing.drop(i)
 		case next == CallSuspended && (decided || coming.of(i) >= 0):
 		default:
 			return invalid("call %d is %s, it cannot become %s", i, was, next)

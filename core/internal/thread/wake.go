@@ -105,7 +105,7 @@ func wakeLater(h *Head, now int64) (hint *Hint) {
 //     was within the time for which queues hold a hint back.
 //
 // If the process that was to send the hint has died, the sweep finds the thread.
-func (h *Head) hinted(c Change, r Result) bool {
+func hinted(h *Head, c Change, r Result) bool {
 	if take, ok := c.(TakeClaim); ok {
 		return r.Unchanged && take.WakeAt != r.Hint.WakeAt
 	}

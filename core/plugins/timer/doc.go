@@ -28,7 +28,8 @@
 // minutes before the time.
 //
 // A person may decide earlier: action resume wakes the call, and cancel cancels it. The result tells
-// who woke it: {"woken": "time"} or {"woken": "person"}, with the payload of that decision as "said".
+// who woke it: {"woken": "time"} or {"woken": "person"}, with the user, if one is known, as "user", and
+// the payload of that decision as "said".
 // A message of a person cancels the wait, unless the settings say keep: then the message waits
 // until the call has its result.
 //

@@ -100,20 +100,20 @@ var mailboxMutants = []mutant{
 	{
 		Name: "the hint after a head write is forgotten",
 		File: "core/mailbox/outcome.go",
-		Old:  "if c.inline || c.quiet && c.plan.result.Unchanged {",
+		Old:  "if c.quiet && c.plan.result.Unchanged || c.inline && hint != nil && hint.WakeAt == 0 {",
 		New:  "if hint != nil {",
 	},
 	{
 		Name: "the hint after a submission is forgotten",
 		File: "core/mailbox/outcome.go",
-		Old:  "if c.inline || c.quiet && c.plan.result.Unchanged {",
-		New:  "if c.choose != nil || c.inline || c.quiet && c.plan.result.Unchanged {",
+		Old:  "if c.quiet && c.plan.result.Unchanged || c.inline && hint != nil && hint.WakeAt == 0 {",
+		New:  "if c.choose != nil || c.quiet && c.plan.result.Unchanged || c.inline && hint != nil && hint.WakeAt == 0 {",
 	},
 	{
 		Name: "the hint after a step's own commit is forgotten",
 		File: "core/mailbox/outcome.go",
-		Old:  "if c.inline || c.quiet && c.plan.result.Unchanged {",
-		New:  "if c.holder || c.inline || c.quiet && c.plan.result.Unchanged {",
+		Old:  "if c.quiet && c.plan.result.Unchanged || c.inline && hint != nil && hint.WakeAt == 0 {",
+		New:  "if c.holder || c.quiet && c.plan.result.Unchanged || c.inline && hint != nil && hint.WakeAt == 0 {",
 	},
 	{
 		Name: "nothing is swept",
