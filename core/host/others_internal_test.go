@@ -212,7 +212,7 @@ func TestMessagesOfACall(t *testing.T) {
 		t.Errorf("%s, %v, to %+v", id, err, record.To)
 	}
 	_, _, err = send(other, tool.Message{Parent: true})
-	if refused, ok := errors.AsType[*tool.MessageError](err); !ok || refused.Code != "recipient_not_found" || refused.Error() != "no other run has started this one: the recipient does not exist" {
+	if refused, ok := errors.AsType[*tool.MessageError](err); !ok || refused.Code != "recipient_not_found" || refused.Error() != "no other run has started this one" {
 		t.Errorf("a run without a parent: %v", err)
 	}
 	head, _, err := f.mailbox.Claim(t.Context(), core.WakeUp{Tenant: "acme", Thread: "c"}, false)

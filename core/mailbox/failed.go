@@ -16,21 +16,11 @@ import (
 // list of the tenant has it until it is sent again or cleared: then the record moves to
 // another list, and expires.
 
-// FailedMessage is a message that was given up.
-type FailedMessage struct {
-	ID       core.ID
-	ThreadID string // that sent it
-	To       Recipient
-	Code     string // see [MessageCode]
-	Tries    int
-	FailedAt int64 // unix milliseconds
-}
-
 // MessageCode is the code of an error of a message, for the model that sends it. refused means
 // that Send has refused the message, so that no later try can send it.
 //
-//	recipient_not_found     see ErrRecipientNotFound
-//	recipient_unavailable   see ErrRecipientUnavailable
+//	recipient_not_found     its thread does not exist, or belongs to another user
+//	recipient_unavailable   its thread is deleted, its run is over, or no agent could read it
 //	outbox_full             see thread.ErrTooManyMessages
 //	recipient_full          its inbox, its queue, or a limit of the tenant had no place
 //	message_lost            its record cannot be read
@@ -56,9 +46,9 @@ const (
 
 func messageCode(err error) string {
 	switch {
-	case errors.Is(err, ErrRecipientNotFound):
+	case errors.Is(err, errRecipientNotFound):
 		return codeNotFound
-	case errors.Is(err, ErrRecipientUnavailable):
+	case errors.Is(err, errRecipientUnavailable):
 		return codeUnavailable
 	case errors.Is(err, thread.ErrTooManyMessages):
 		return codeOutboxFull
@@ -78,24 +68,24 @@ const failedPage = 100
 // clearedFor is how long a store keeps the note of a message that is no longer listed.
 const clearedFor = 24 * time.Hour
 
-// listed is the stored form of a failed message in a list, as of a head. A later head's
-// replaces it.
-func (f FailedMessage) listed(records thread.Records, head thread.Head, list string) (store.Record, error) {
-	note := thread.FailedMessage{List: list, At: f.FailedAt, Message: f.ID, Code: f.Code, Tries: f.Tries, To: f.To.target()}
-	payload, err := records.EncodeFailed(&note)
-	return store.Record{Name: recordname.Failed(f.ID), Fence: head.Fence, Version: head.Version, Payload: payload}, err
+// noteOf is the record of a failed message, as of a head, in the list that the message names. A
+// record of a later head replaces it, and one of an earlier head does not: the order of two
+// writers decides whether a message is listed that fails once more while it is sent again.
+func noteOf(records thread.Records, head thread.Head, f thread.FailedMessage) (store.Record, error) {
+	payload, err := records.EncodeFailed(&f)
+	return store.Record{Name: recordname.Failed(f.Message), Fence: head.Fence, Version: head.Version, Payload: payload}, err
 }
 
 // FailedMessages returns the messages of a thread that were given up and not cleared, in the
 // order of their ids, at most 100. thread.ErrNotFound, thread.ErrForbidden and
 // thread.ErrDeleted are those of the thread.
-func (s *Service) FailedMessages(ctx context.Context, key core.ThreadKey, user string) ([]FailedMessage, error) {
+func (s *Service) FailedMessages(ctx context.Context, key core.ThreadKey, user string) ([]thread.FailedMessage, error) {
 	_, failed, err := s.reads.failed(ctx, key, user)
 	return failed, err
 }
 
 // failed is [Service.FailedMessages], with the head that it has read before.
-func (r reader) failed(ctx context.Context, key core.ThreadKey, user string) (head thread.Head, failed []FailedMessage, err error) {
+func (r reader) failed(ctx context.Context, key core.ThreadKey, user string) (head thread.Head, failed []thread.FailedMessage, err error) {
 	if head, err = r.head(ctx, key); err != nil {
 		return head, nil, err
 	}
@@ -119,7 +109,7 @@ func (r reader) failed(ctx context.Context, key core.ThreadKey, user string) (he
 				return head, nil, fmt.Errorf("%s: %w", record.Name, err)
 			}
 			if note.List == recordname.FailedList(head.Owner) {
-				failed = append(failed, FailedMessage{ID: note.Message, ThreadID: key.Thread, To: recipientOf(note.To), Code: note.Code, Tries: note.Tries, FailedAt: note.At})
+				failed = append(failed, note)
 			}
 		}
 		if len(page) < failedPage {
@@ -141,7 +131,7 @@ func (s *Service) RecoverMessages(ctx context.Context, key core.ThreadKey, user 
 		if again {
 			// The message is in the outbox before it leaves the list, so that no crash loses
 			// it. If it is sent twice, its receiver knows it.
-			head, _, err = s.Commit(ctx, key, thread.Head{}, thread.Send{ID: f.ID, Owner: user}, nil)
+			head, _, err = s.Commit(ctx, key, thread.Head{}, thread.Send{ID: f.Message, Owner: user}, nil)
 			if errors.Is(err, thread.ErrTooManyMessages) {
 				return recovered, nil
 			}
@@ -151,13 +141,14 @@ func (s *Service) RecoverMessages(ctx context.Context, key core.ThreadKey, user 
 		}
 		// As of a head that was read since it failed. If it fails once more after that head, it
 		// stays listed: the later record wins.
-		record, err := f.listed(s.records, head, recordname.ClearedList(head.Owner))
+		f.List = recordname.ClearedList(head.Owner)
+		record, err := noteOf(s.records, head, f)
 		if err != nil {
 			return recovered, err
 		}
 		record.Expires = (s.env.Millis() + clearedFor.Milliseconds()) / 1000
 		if err := s.store.Put(ctx, key, record); err != nil {
-			return recovered, fmt.Errorf("take message %s from the list: %w", f.ID, err)
+			return recovered, fmt.Errorf("take message %s from the list: %w", f.Message, err)
 		}
 		recovered++
 	}

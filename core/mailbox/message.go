@@ -38,13 +38,13 @@ type Recipient struct {
 	AgentID string
 }
 
-// The reasons why a message cannot be delivered, whatever is tried.
+// The reasons for which a message fails at its first try. Their codes are those of [MessageCode].
 var (
-	// ErrRecipientNotFound: the thread does not exist, or it belongs to another user.
-	ErrRecipientNotFound = core.Errorf(core.CodeNotFound, "the recipient does not exist")
-	// ErrRecipientUnavailable: the thread is deleted, the run is over, or no agent is known
+	// errRecipientNotFound means that the thread does not exist, or it belongs to another user.
+	errRecipientNotFound = core.Errorf(core.CodeNotFound, "the recipient does not exist")
+	// errRecipientUnavailable means that the thread is deleted, the run is over, or no agent is known
 	// that could read the message.
-	ErrRecipientUnavailable = core.Errorf(core.CodeConflict, "the recipient reads no more messages")
+	errRecipientUnavailable = core.Errorf(core.CodeConflict, "the recipient reads no more messages")
 )
 
 // messageWaits are the times between the tries of a message. After one more failure it leaves
@@ -59,9 +59,9 @@ var errBehind = errors.New("an earlier message is not delivered yet")
 // delivered once. known is the thread's head, if the caller has read it; it may be stale.
 //
 // thread.ErrTooManyMessages: eight are not delivered yet. thread.ErrNotFound and
-// thread.ErrClosing: the run is over, or ending. ErrRecipientNotFound and
-// ErrRecipientUnavailable are reasons that no later try can change. Other errors are those of
-// the store, and store.ErrConflict of an ID that was used with other content.
+// thread.ErrClosing: the run is over, or ending. [MessageCode] knows the receivers that cannot be
+// reached. Other errors are those of the store, and store.ErrConflict of an ID that was used with
+// other content.
 func (s *Service) Send(ctx context.Context, key core.ThreadKey, known thread.Head, m Message) (err error) {
 	if err := checkMessages(m.Messages); err != nil {
 		return err
@@ -113,11 +113,6 @@ func (r Recipient) target() thread.OutboxTarget {
 	return to
 }
 
-// recipientOf is the recipient of a stored form.
-func recipientOf(to thread.OutboxTarget) Recipient {
-	return Recipient{Thread: to.Thread, Run: to.Run, AgentID: to.AgentID}
-}
-
 // message reads a message of the outbox. core.CodeCorrupt: its record is lost, or is none.
 func (r reader) message(ctx context.Context, key core.ThreadKey, id core.ID) (m Message, err error) {
 	m.ID = id
@@ -136,7 +131,8 @@ func (r reader) message(ctx context.Context, key core.ThreadKey, id core.ID) (m 
 	if len(stored.To) != 1 || json.Unmarshal(stored.Payload, &payload) != nil {
 		return m, fmt.Errorf("message %s has no receiver or no content: %w", id, store.ErrCorrupt)
 	}
-	m.To, m.Messages = recipientOf(stored.To[0]), payload.Messages
+	to := stored.To[0]
+	m.To, m.Messages = Recipient{Thread: to.Thread, Run: to.Run, AgentID: to.AgentID}, payload.Messages
 	return m, nil
 }
 
@@ -156,16 +152,16 @@ func (p post) receiver(ctx context.Context, to Recipient) (thread.Head, error) {
 	}
 	switch access := checkAccess(head, p.owner); {
 	case !head.Exists(), errors.Is(access, thread.ErrForbidden):
-		return head, ErrRecipientNotFound
+		return head, errRecipientNotFound
 	case access != nil:
-		return head, ErrRecipientUnavailable
+		return head, errRecipientUnavailable
 	case to.Run.IsZero() || head.Run.ID == to.Run && head.Run.Status != thread.Closing:
 		return head, nil
 	}
 	if status, ok := head.RunStatus(to.Run); ok && status == core.RunCreated {
 		return head, errNotYet
 	}
-	return head, ErrRecipientUnavailable
+	return head, errRecipientUnavailable
 }
 
 // build makes the records of a commit; see [Service.Commit].
@@ -206,9 +202,9 @@ func (p post) deliver(ctx context.Context, head thread.Head, e thread.OutboxEntr
 		s.log.WarnContext(ctx, "message not delivered, will be retried", append(which, "in", messageWaits[e.Tries].String())...)
 	default:
 		s.log.WarnContext(ctx, "message given up", which...)
-		failed := FailedMessage{ID: e.ID, ThreadID: p.from.Thread, To: m.To, Code: messageCode(err), Tries: int(e.Tries) + 1, FailedAt: now}
+		failed := thread.FailedMessage{List: recordname.FailedList(p.owner), At: now, Message: e.ID, To: m.To.target(), Code: messageCode(err), Tries: int(e.Tries) + 1}
 		return done, func(next thread.Head, _ thread.Result) ([]store.Record, error) {
-			record, err := failed.listed(s.records, next, recordname.FailedList(next.Owner))
+			record, err := noteOf(s.records, next, failed)
 			return []store.Record{record}, err
 		}
 	}
@@ -217,7 +213,7 @@ func (p post) deliver(ctx context.Context, head thread.Head, e thread.OutboxEntr
 
 // isFinal reports whether no later try can deliver a message.
 func isFinal(err error) bool {
-	return errors.Is(err, ErrRecipientNotFound) || errors.Is(err, ErrRecipientUnavailable) || core.CodeOf(err) == core.CodeCorrupt
+	return errors.Is(err, errRecipientNotFound) || errors.Is(err, errRecipientUnavailable) || core.CodeOf(err) == core.CodeCorrupt
 }
 
 // behind returns when the last earlier message to the same thread is tried next, unix
@@ -246,7 +242,7 @@ func (r reader) behind(ctx context.Context, key core.ThreadKey, head thread.Head
 func (p post) tell(ctx context.Context, m Message) error {
 	reads, key, id := p.s.reads, core.ThreadKey{Tenant: p.from.Tenant, Thread: m.To.Thread}, messageInput(m.ID)
 	head, err := p.receiver(ctx, m.To)
-	if errors.Is(err, ErrRecipientUnavailable) && !head.Deleted { // its run may have read the message before it ended
+	if errors.Is(err, errRecipientUnavailable) && !head.Deleted { // its run may have read the message before it ended
 		if _, _, known, failed := reads.accepted(ctx, key, head, id, id); known || failed != nil {
 			return failed
 		}
@@ -259,14 +255,14 @@ func (p post) tell(ctx context.Context, m Message) error {
 		return err
 	}
 	if agent == "" {
-		return fmt.Errorf("no agent of the thread is known: %w", ErrRecipientUnavailable)
+		return fmt.Errorf("no agent of the thread is known: %w", errRecipientUnavailable)
 	}
 	_, _, err = p.s.submit(ctx, Submission{
 		Thread: key, User: p.owner, Messages: m.Messages, Origin: core.OriginInternal, Into: m.To.Run, Opening: Opening{AgentID: agent},
 	}, placing{message: &ids{run: id, dispatch: id}, known: &head})
 	over := core.CodeOf(err) == core.CodeInvalid && !m.To.Run.IsZero() // see change
 	if over || errors.Is(err, thread.ErrDeleted) {
-		return ErrRecipientUnavailable
+		return errRecipientUnavailable
 	}
 	return err
 }

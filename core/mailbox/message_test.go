@@ -109,7 +109,7 @@ func (s sender) failed(t *testing.T) (codes []string) {
 		t.Fatal(err)
 	}
 	for _, f := range list {
-		codes = append(codes, fmt.Sprintf("%d to %s: %s after %d", f.ID[15], f.To.Thread, f.Code, f.Tries))
+		codes = append(codes, fmt.Sprintf("%d to %s: %s after %d", f.Message[15], f.To.Thread, f.Code, f.Tries))
 	}
 	return codes
 }

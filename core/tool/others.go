@@ -6,16 +6,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Others is what a call may do to runs of other threads, of its tenant and user: see
-// [Call.ChildRun], [Call.CancelRun], [Call.Send] and [Call.FailedMessages].
-type Others interface {
-	ChildRun(ctx context.Context, call Call, run core.ID) (core.Run, error)
-	CancelRun(ctx context.Context, call Call, run core.ID) (cancelled int, err error)
-	SendMessage(ctx context.Context, call Call, m Message) (core.ID, error)
-	FailedMessages(ctx context.Context, call Call) ([]FailedMessage, error)
-	RecoverMessages(ctx context.Context, call Call, again bool) (messages int, err error)
-}
-
 // Message is a text for another thread. Exactly one of Parent, Child and Thread says for which.
 type Message struct {
 	Text string // at least one character that is not blank
