@@ -67,6 +67,9 @@ smoke: ## Use a host or a deployment like a client: URL=... or ENV=dev, options 
 demo-approval: ## Approve a tool call after the local host was killed and restarted
 	$(GO) run ./scripts/verify/approval
 
+demo-team: ## Kill the local host three times while an agent waits for two others, one of which needs an approval
+	$(GO) run ./scripts/verify/team
+
 replay: ## Repeat recorded runs with the current code: ARGS="THREAD [RUN]" or ARGS=-all; stop the host first
 	@$(GO) run ./scripts/user/replay $(ARGS)
 
