@@ -143,7 +143,7 @@ func (o others) SendMessage(ctx context.Context, call tool.Call, m tool.Message)
 	}
 	id := messageID(call, m.Name)
 	text := "Message from the agent " + own.AgentID + " of thread " + call.Thread.Thread + ":\n" + m.Text
-	err = o.mailbox.Send(ctx, call.Thread, mailbox.Message{ID: id, Run: call.Run, To: to, Messages: []core.Message{core.UserMessage(text)}})
+	err = o.mailbox.Send(ctx, call.Thread, head, mailbox.Message{ID: id, Run: call.Run, To: to, Messages: []core.Message{core.UserMessage(text)}})
 	switch code := mailbox.MessageCode(err); {
 	case err == nil:
 		return id, nil

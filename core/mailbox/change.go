@@ -24,6 +24,8 @@ type placing struct {
 	// reads it at its next step, and a run that waits goes on waiting. With Submission.Into no
 	// other run reads it. nil: it is not a message.
 	message *ids
+	// known is the thread's head, which the caller has read; nil: it is to be read.
+	known *thread.Head
 	// worker and lease are those of the claim of an inline submission.
 	worker string
 	lease  time.Duration

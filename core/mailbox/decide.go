@@ -189,7 +189,7 @@ func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, o 
 		return Decided{}, head, err
 	}
 	u := deciding{s: s, key: key, asked: d, child: o.child}
-	if u.said, u.derived = d.normalized(); o.child { // it is decided on behalf of the thread's owner, who has no part in it
+	if u.said, u.derived = d.normalized(); !o.child.IsZero() { // it is decided on behalf of the thread's owner, who has no part in it
 		u.said.User = ""
 	}
 	ticket, found, err := u.find(ctx, head)

@@ -34,7 +34,7 @@ func (s *Service) tellThread(ctx context.Context, key core.ThreadKey, child matt
 	id := childInput(child.run.ID)
 	_, _, err = s.submit(ctx, Submission{
 		Thread: key, User: head.Owner, Messages: []core.Message{endMessage(child.run)}, Origin: core.OriginInternal, Opening: Opening{AgentID: run.AgentID},
-	}, placing{message: &ids{run: id, dispatch: id}, apart: true})
+	}, placing{message: &ids{run: id, dispatch: id}, apart: true, known: &head})
 	if errors.Is(err, thread.ErrDeleted) {
 		return nil
 	}

@@ -56,31 +56,32 @@ var errBehind = errors.New("an earlier message is not delivered yet")
 
 // Send puts a message into the outbox of a thread, durably. A worker delivers it after the step
 // of the run that sends it. A message that is sent again, with the same ID and content, is
-// delivered once.
+// delivered once. known is the thread's head, if the caller has read it; it may be stale.
 //
 // thread.ErrTooManyMessages: eight are not delivered yet. thread.ErrNotFound and
 // thread.ErrClosing: the run is over, or ending. ErrRecipientNotFound and
 // ErrRecipientUnavailable are reasons that no later try can change. Other errors are those of
 // the store, and store.ErrConflict of an ID that was used with other content.
-func (s *Service) Send(ctx context.Context, key core.ThreadKey, m Message) error {
+func (s *Service) Send(ctx context.Context, key core.ThreadKey, known thread.Head, m Message) (err error) {
 	if err := checkMessages(m.Messages); err != nil {
 		return err
 	}
 	if m.To.Thread == key.Thread {
 		return core.Errorf(core.CodeInvalid, "message to its own thread %s", key.Thread)
 	}
-	head, err := s.Head(ctx, key)
-	if err != nil {
-		return err
+	if !known.Exists() {
+		if known, err = s.Head(ctx, key); err != nil {
+			return err
+		}
 	}
-	if _, err := s.receiver(ctx, key, head.Owner, m.To); err != nil && !errors.Is(err, errNotYet) {
+	if _, err := s.receiver(ctx, key, known.Owner, m.To); err != nil && !errors.Is(err, errNotYet) {
 		return err
 	}
 	record, err := messageRecord(s.records, m)
 	if err != nil {
 		return err
 	}
-	_, _, err = s.Commit(ctx, key, head, thread.Send{ID: m.ID, Run: m.Run},
+	_, _, err = s.Commit(ctx, key, known, thread.Send{ID: m.ID, Run: m.Run},
 		func(thread.Head, thread.Result) ([]store.Record, error) { return []store.Record{record}, nil })
 	return err
 }
@@ -239,7 +240,7 @@ func (s *Service) tell(ctx context.Context, from core.ThreadKey, owner string, m
 	}
 	_, _, err = s.submit(ctx, Submission{
 		Thread: key, User: owner, Messages: m.Messages, Origin: core.OriginInternal, Into: m.To.Run, Opening: Opening{AgentID: agent},
-	}, placing{message: &ids{run: id, dispatch: id}})
+	}, placing{message: &ids{run: id, dispatch: id}, known: &head})
 	over := core.CodeOf(err) == core.CodeInvalid && !m.To.Run.IsZero() // see change
 	if over || errors.Is(err, thread.ErrDeleted) {
 		return ErrRecipientUnavailable

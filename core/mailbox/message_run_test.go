@@ -50,7 +50,7 @@ func TestAMessageToOneRun(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := sending(t)
 				head := s.opens(t)
-				if err := s.Send(t.Context(), key, s.message(1, mailbox.Recipient{Thread: "t2", Run: s.sub.RunID})); err != nil {
+				if err := s.Send(t.Context(), key, thread.Head{}, s.message(1, mailbox.Recipient{Thread: "t2", Run: s.sub.RunID})); err != nil {
 					t.Fatal(err)
 				}
 				s.meets(func() { tt.meet(t, s, head) })
@@ -74,7 +74,7 @@ func TestAMessageThatWasReadByARunThatIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := sending(t)
 		head := s.opens(t)
-		if err := s.Send(t.Context(), key, s.message(1, mailbox.Recipient{Thread: "t2", Run: s.sub.RunID})); err != nil {
+		if err := s.Send(t.Context(), key, thread.Head{}, s.message(1, mailbox.Recipient{Thread: "t2", Run: s.sub.RunID})); err != nil {
 			t.Fatal(err)
 		}
 		s.store.OnCommit = func(ctx context.Context, k core.ThreadKey, c store.Commit) (store.Outcome, error) {
@@ -130,7 +130,7 @@ func TestAMessageToAThreadWithoutAnAgent(t *testing.T) {
 		if diff := cmp.Diff([]string{"1 to t2: recipient_unavailable after 1"}, s.failed(t)); diff != "" {
 			t.Errorf("failed (-want +got):\n%s", diff)
 		}
-		if err := s.Send(t.Context(), key, s.message(2, mailbox.Recipient{Thread: "t2", AgentID: "poet"})); err != nil {
+		if err := s.Send(t.Context(), key, thread.Head{}, s.message(2, mailbox.Recipient{Thread: "t2", AgentID: "poet"})); err != nil {
 			t.Fatal(err)
 		}
 		if owed := s.passes(t); len(owed) != 0 || len(s.at(t, "t2").Pending) != 1 {

@@ -55,7 +55,7 @@ func (s sender) message(n byte, to mailbox.Recipient) mailbox.Message {
 // sends sends the n-th message to t2.
 func (s sender) sends(t *testing.T, n byte) {
 	t.Helper()
-	if err := s.Send(t.Context(), key, s.message(n, mailbox.Recipient{Thread: "t2"})); err != nil {
+	if err := s.Send(t.Context(), key, thread.Head{}, s.message(n, mailbox.Recipient{Thread: "t2"})); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -137,7 +137,7 @@ func TestWhoReadsAMessage(t *testing.T) {
 				tt.arrange(t, s)
 				before := len(s.at(t, "t2").Pending)
 				tt.to.Thread = "t2"
-				if err := s.Send(t.Context(), key, s.message(1, tt.to)); err != nil {
+				if err := s.Send(t.Context(), key, thread.Head{}, s.message(1, tt.to)); err != nil {
 					t.Fatal(err)
 				}
 				if head := s.at(t, "t2"); len(head.Inbox)+len(head.Pending) != before {
@@ -297,7 +297,7 @@ func TestMessagesToOneThreadArriveInOrder(t *testing.T) {
 		}
 		down = false
 		s.sends(t, 2)
-		if err := s.Send(t.Context(), key, s.message(3, mailbox.Recipient{Thread: "t3"})); err != nil {
+		if err := s.Send(t.Context(), key, thread.Head{}, s.message(3, mailbox.Recipient{Thread: "t3"})); err != nil {
 			t.Fatal(err)
 		}
 		owed := s.passes(t)
@@ -409,7 +409,7 @@ func TestRecipientsThatCannotBeReached(t *testing.T) {
 					if !after && tt.arrange != nil {
 						tt.arrange(t, s)
 					}
-					err := s.Send(t.Context(), key, s.message(1, tt.to))
+					err := s.Send(t.Context(), key, thread.Head{}, s.message(1, tt.to))
 					if !after {
 						if !errors.Is(err, tt.want) || mailbox.MessageCode(err) != tt.code || len(s.passes(t)) != 0 {
 							t.Errorf("%v, want %v", err, tt.want)
@@ -488,7 +488,7 @@ func TestWhatIsNoTry(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := sending(t)
-				if err := s.Send(t.Context(), key, s.message(1, mailbox.Recipient{Thread: "t2", Run: tt.to(s)})); err != nil {
+				if err := s.Send(t.Context(), key, thread.Head{}, s.message(1, mailbox.Recipient{Thread: "t2", Run: tt.to(s)})); err != nil {
 					t.Fatal(err)
 				}
 				tt.meet(s)
@@ -578,24 +578,24 @@ func TestMessagesThatAreRefused(t *testing.T) {
 		{own, "message to its own thread t1"},
 		{other, "thread t1: open run 05000000-0000-0000-0000-000000000000: not found"},
 	} {
-		if err := s.Send(t.Context(), key, tt.m); err == nil || err.Error() != tt.want {
+		if err := s.Send(t.Context(), key, thread.Head{}, tt.m); err == nil || err.Error() != tt.want {
 			t.Errorf("%v, want %s", err, tt.want)
 		}
 	}
 	for n := range byte(8) {
 		s.sends(t, n+1)
 	}
-	err := s.Send(t.Context(), key, s.message(9, to))
+	err := s.Send(t.Context(), key, thread.Head{}, s.message(9, to))
 	if !errors.Is(err, thread.ErrTooManyMessages) || mailbox.MessageCode(err) != "outbox_full" {
 		t.Errorf("a ninth message: %v", err)
 	}
 	again := s.message(1, to)
 	again.Messages[0] = core.UserMessage("other words")
-	if err := s.Send(t.Context(), key, again); err != nil { // it is in the outbox, with its first content
+	if err := s.Send(t.Context(), key, thread.Head{}, again); err != nil { // it is in the outbox, with its first content
 		t.Error(err)
 	}
 	s.passes(t)
-	if err := s.Send(t.Context(), key, again); !errors.Is(err, store.ErrConflict) || mailbox.MessageCode(err) != "delivery_failed" {
+	if err := s.Send(t.Context(), key, thread.Head{}, again); !errors.Is(err, store.ErrConflict) || mailbox.MessageCode(err) != "delivery_failed" {
 		t.Errorf("the same id with other content: %v", err)
 	}
 }

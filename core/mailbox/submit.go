@@ -106,6 +106,9 @@ func (s *Service) submit(ctx context.Context, sub Submission, p placing) (receip
 // used before, and was not.
 func (u *submission) look(ctx context.Context) (head thread.Head, err error) {
 	s, at := u.s, u.in.Thread
+	if u.placing.known != nil {
+		return *u.placing.known, nil
+	}
 	if u.in.Key.Value == "" {
 		return s.Head(ctx, at)
 	}

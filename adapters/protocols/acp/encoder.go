@@ -79,7 +79,7 @@ func (e *encoder) kind(tool string) string {
 
 // encode returns the updates that an event becomes, often none.
 func (e *encoder) encode(event core.Event) []update {
-	if e.shown(event) && event.Type != core.EventToolCallDone {
+	if event.Child != nil || e.shown(event) && event.Type != core.EventToolCallDone { // a child run has no place in the session
 		return nil
 	}
 	switch event.Type {

@@ -16,7 +16,7 @@ import (
 // noQuestions is what the model reads of a call that this protocol cannot ask about.
 const noQuestions = "the user cannot be asked here: the editor's protocol has no questions but for permission"
 
-// nextDecision decides the first waiting call. If the call waits for permission, the
+// nextDecision decides the first waiting call of the run, or of one that it has started. If the call waits for permission, the
 // client is asked. If it waits for another input, it is cancelled, so that the model
 // reads the reason and the run continues. found is false if no call waits for a decision
 // here.
@@ -34,7 +34,16 @@ func (t *talk) nextDecision(run core.ID) (d mailbox.Deciding, found bool, err er
 			d.Decision = core.Decision{Action: core.DecisionCancel, Reason: noQuestions}
 			return d, true, nil
 		}
-		d.Decision, err = t.ask(run, ticket)
+		d.Decision, err = t.ask(run, ticket, t.encoder.callOf(ticket))
+		return d, true, err
+	}
+	for _, ticket := range record.ChildTickets {
+		d = mailbox.Deciding{Run: ticket.RunID, Target: ticket.Suspension.ID, User: t.c.Identity.User}
+		if !ticket.AsksPermission() {
+			d.Decision = core.Decision{Action: core.DecisionCancel, Reason: noQuestions}
+			return d, true, nil
+		}
+		d.Decision, err = t.ask(ticket.RunID, ticket.Ticket, call{id: ticket.RunID.String() + "." + ticket.CallID, name: ticket.Tool})
 		return d, true, err
 	}
 	return d, false, nil
@@ -43,7 +52,7 @@ func (t *talk) nextDecision(run core.ID) (d mailbox.Deciding, found bool, err er
 // ask asks the client for permission. If the turn is cancelled in between, there is no
 // decision. A client without a valid response decides nothing either: its prompt is an
 // error, and the run keeps waiting.
-func (t *talk) ask(run core.ID, ticket core.Ticket) (core.Decision, error) {
+func (t *talk) ask(run core.ID, ticket core.Ticket, of call) (core.Decision, error) {
 	ctx, stop := context.WithCancel(t.c.ctx)
 	defer stop()
 	var waiting = make(chan struct{})
@@ -55,7 +64,7 @@ func (t *talk) ask(run core.ID, ticket core.Ticket) (core.Decision, error) {
 		case <-ctx.Done():
 		}
 	}()
-	response, err := sdk.SendRequest[sdk.RequestPermissionResponse](t.c.wire, ctx, sdk.ClientMethodSessionRequestPermission, t.question(ticket))
+	response, err := sdk.SendRequest[sdk.RequestPermissionResponse](t.c.wire, ctx, sdk.ClientMethodSessionRequestPermission, t.question(ticket, of))
 	stop()
 	<-waiting
 	switch {
@@ -78,8 +87,7 @@ func (t *talk) ask(run core.ID, ticket core.Ticket) (core.Decision, error) {
 }
 
 // question is a ticket as the client reads it.
-func (t *talk) question(ticket core.Ticket) sdk.RequestPermissionRequest {
-	call := t.encoder.callOf(ticket)
+func (t *talk) question(ticket core.Ticket, call call) sdk.RequestPermissionRequest {
 	return sdk.RequestPermissionRequest{
 		SessionId: sdk.SessionId(t.session), Options: options(ticket),
 		ToolCall: sdk.ToolCallUpdate{

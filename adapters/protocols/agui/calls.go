@@ -12,6 +12,10 @@ import (
 // toolCall reports a call: START, ARGS and END while the model makes it, RESULT when it
 // has one. A call that this response continues has its START in an earlier one.
 func (e *encoder) toolCall(in core.Event) {
+	if in.Child != nil {
+		e.childCall(in)
+		return
+	}
 	switch in.Type {
 	case core.EventToolCallStart:
 		e.callStart(in)
@@ -167,6 +171,10 @@ func (e *encoder) waiting() *outcome {
 			o.PendingToolCallIDs = append(o.PendingToolCallIDs, t.CallID)
 		}
 	}
+	for _, t := range e.children {
+		o.Type = "interrupt"
+		o.Interrupts = append(o.Interrupts, childInterrupt(t))
+	}
 	switch {
 	case o.Type == "interrupt":
 		o.PendingToolCallIDs = nil // it is success's alone
@@ -201,4 +209,13 @@ func interruptOf(t core.Ticket) interrupt {
 type about struct {
 	Action     string          `json:"action"`
 	Parameters json.RawMessage `json:"parameters,omitempty"`
+}
+
+// aboutChild is the same for a call of a child run, which the messages do not have.
+type aboutChild struct {
+	about
+	core.ChildRun
+	CallID    string          `json:"tool_call_id"`
+	Tool      string          `json:"tool_name"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
 }

@@ -13,19 +13,6 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
-// asksPerson reports whether the open run waits for a person.
-func (a *exchange) asksPerson() bool { return slices.ContainsFunc(a.tickets, core.Ticket.ByPerson) }
-
-// interrupts are the ids of those that are open.
-func (a *exchange) interrupts() (ids []string) {
-	for _, t := range a.tickets {
-		if t.ByPerson() {
-			ids = append(ids, t.Suspension.ID)
-		}
-	}
-	return ids
-}
-
 // answers are the decisions of an input: those of resume, and the results of the
 // frontend's tools. An error is a breach of the protocol's contract, and nothing was
 // changed. speaks reports that the input has a new message, too. The client returns
@@ -113,13 +100,9 @@ func (a *exchange) refuseUnasked(speaks bool) error {
 // resume is the decision of an answer. waits is false when no interrupt that is open has
 // its id: it may be an answer that was taken before, which the mailbox knows.
 func (a *exchange) resume(e resumeEntry) (d mailbox.Deciding, waits bool, err error) {
-	d = mailbox.Deciding{Target: e.InterruptID, Decision: core.Decision{Action: core.DecisionCancel}}
+	d = mailbox.Deciding{Decision: core.Decision{Action: core.DecisionCancel}}
 	var ticket core.Ticket
-	for _, t := range a.tickets {
-		if t.Suspension.ID == e.InterruptID && t.ByPerson() {
-			ticket, waits, d.Run = t, true, a.info.ActiveRun
-		}
-	}
+	ticket, d.Run, d.Target, waits = a.asked(e.InterruptID)
 	if e.Status == "cancelled" {
 		return d, waits, nil
 	}
@@ -265,6 +248,9 @@ func (a *exchange) missing(target string, err error) error {
 		default:
 			waiting = append(waiting, "interrupt "+strconv.Quote(t.Suspension.ID))
 		}
+	}
+	for _, t := range a.children {
+		waiting = append(waiting, "interrupt "+strconv.Quote(childID(t.RunID, t.Suspension.ID)))
 	}
 	what := "no call of thread " + strconv.Quote(a.thread) + " waits: send a user message first"
 	switch {

@@ -46,8 +46,9 @@ type encoder struct {
 	reasoning string // id of the open reasoning message
 	calls     []call // of this response, without a result, in order of appearance
 	tickets   []core.Ticket
-	outputs   []string // messages that show what running calls put out
-	wrapped   []string // activities whose content is not an object
+	children  []core.ChildTicket // of child runs, for persons
+	outputs   []string           // messages that show what running calls put out
+	wrapped   []string           // activities whose content is not an object
 }
 
 // call is a tool call that has no result yet.

@@ -56,8 +56,8 @@ func raw(texts ...string) (all []json.RawMessage) {
 // what they are told differs in the golden file's lines that begin with their version.
 func TestEncoderWritesTheTranscripts(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/*.events")
-	if err != nil || len(scripts) != 16 {
-		t.Fatalf("found %d scripts, want 16 (%v)", len(scripts), err)
+	if err != nil || len(scripts) != 17 {
+		t.Fatalf("found %d scripts, want 17 (%v)", len(scripts), err)
 	}
 	for _, script := range scripts {
 		name := strings.TrimSuffix(script, ".events")

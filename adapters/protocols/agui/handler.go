@@ -22,6 +22,8 @@ type exchange struct {
 	thread  string
 	info    host.Thread   // zero: there is no such thread
 	tickets []core.Ticket // of the open run, without a decision
+	// children are those of runs that the open run has started, for persons.
+	children []core.ChildTicket
 }
 
 // read reads a request's body and what its thread is doing.
@@ -60,6 +62,11 @@ func (a *exchange) look() error {
 	for _, t := range record.Tickets {
 		if t.Decision == nil {
 			a.tickets = append(a.tickets, t)
+		}
+	}
+	for _, t := range record.ChildTickets {
+		if t.ByPerson() {
+			a.children = append(a.children, t)
 		}
 	}
 	return hide(err)

@@ -29,19 +29,21 @@ func (h *handler) answered(r *http.Request, id core.Identity, thread string, req
 	}
 	for _, a := range said {
 		waits := false
-		for _, t := range record.Tickets {
+		for _, t := range a.tickets(record) {
 			if a.gives(t) {
 				waits = true
 			}
 		}
 		if !waits {
-			waits, err = a.find(record.Tickets)
+			waits, err = a.find(record)
 			if err != nil && !unasked(err) { // the person has not said that: the client has, to go on
 				return nil, seen, err
 			}
 		}
 		if waits {
-			a.Run = record.ID
+			if a.Run.IsZero() {
+				a.Run = record.ID
+			}
 			all = append(all, a)
 		}
 	}

@@ -18,6 +18,7 @@ type chunk struct {
 	InputTextDelta string          `json:"inputTextDelta,omitempty"`
 	Input          json.RawMessage `json:"input,omitempty"`
 	Output         json.RawMessage `json:"output,omitempty"`
+	Dynamic        bool            `json:"dynamic,omitempty"`
 	Preliminary    bool            `json:"preliminary,omitempty"`
 	ErrorText      string          `json:"errorText,omitempty"`
 	FinishReason   string          `json:"finishReason,omitempty"`

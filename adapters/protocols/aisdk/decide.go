@@ -40,7 +40,7 @@ func readAnswers(m uiMessage, otherwise lasting) (all []answer, err error) {
 		a := answer{at: p.ToolCallID}
 		switch p.State {
 		case "approval-responded":
-			if p.Approval == nil || p.Approval.ID == "" || p.Approval.Approved == nil {
+			if p.ToolPart == nil || p.Approval == nil || p.Approval.ID == "" || p.Approval.Approved == nil {
 				return nil, core.Errorf(core.CodeInvalid, "tool part %q: approval needs id and approved", core.Excerpt(p.ToolCallID))
 			}
 			if p.Approval.lasting == (lasting{}) {
@@ -56,6 +56,9 @@ func readAnswers(m uiMessage, otherwise lasting) (all []answer, err error) {
 			a.Target, a.Decision = p.ToolCallID, core.Decision{Action: core.DecisionCancel, Reason: p.ErrorText}
 		default:
 			continue
+		}
+		if run, target, ok := childOf(a.Target); ok && p.Type == "dynamic-tool" {
+			a.Run, a.Target = run, target
 		}
 		all = append(all, a)
 	}
@@ -73,10 +76,10 @@ func approved(a approval) core.Decision {
 // maxCalls is the number of calls that a turn has at most: no more can wait at once.
 const maxCalls = 32
 
-// find looks for a ticket that waits for the answer. It is an error when the ticket
-// waits for something else: the output of a call never approves it.
-func (a answer) find(tickets []core.Ticket) (waits bool, err error) {
-	for _, t := range tickets {
+// find looks for a ticket of a run, or of one that it has started, that waits for the answer. It
+// is an error when the ticket waits for something else: the output of a call never approves it.
+func (a answer) find(run core.Run) (waits bool, err error) {
+	for _, t := range a.tickets(run) {
 		fits := a.approval == t.AsksPermission()
 		switch named := t.Suspension.ID == a.Target || t.CallID == a.Target; {
 		case t.Decision != nil || !named:
@@ -93,6 +96,20 @@ func (a answer) find(tickets []core.Ticket) (waits bool, err error) {
 		}
 	}
 	return false, nil
+}
+
+// tickets are those of the run that has the answer's call.
+func (a answer) tickets(run core.Run) []core.Ticket {
+	if a.Run.IsZero() || a.Run == run.ID {
+		return run.Tickets
+	}
+	var all []core.Ticket
+	for _, t := range run.ChildTickets {
+		if t.RunID == a.Run {
+			all = append(all, t.Ticket)
+		}
+	}
+	return all
 }
 
 // decide accepts the decisions of a request that continues an assistant message and
@@ -133,11 +150,13 @@ func (h *handler) decisions(r *http.Request, id core.Identity, thread string, m 
 	}
 	var old, fresh []answer
 	for _, a := range all {
-		waits, err := a.find(record.Tickets)
+		waits, err := a.find(record)
 		if err != nil {
 			return nil, err
 		}
-		a.Run, a.old = record.ID, !waits
+		if a.old = !waits; a.Run.IsZero() {
+			a.Run = record.ID
+		}
 		if waits {
 			fresh = append(fresh, a)
 		} else {

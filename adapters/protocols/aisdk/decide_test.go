@@ -17,6 +17,11 @@ import (
 
 const runText = "01890000-0000-7000-8000-000000000001"
 
+// A child run of the run.
+const childText = "01890000-0000-7000-8000-00000000c41d"
+
+var childID, _ = core.ParseID(childText)
+
 // The parts of tool calls as the client sends them.
 func approval(id, approved string) string {
 	return fmt.Sprintf(`{"type":"tool-danger","toolCallId":"c-%s","state":"approval-responded","input":{},"approval":{"id":%q,"approved":%s,"reason":"why"}}`, id, id, approved)

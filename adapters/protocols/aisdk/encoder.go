@@ -32,6 +32,7 @@ type encoder struct {
 	blocks     int      // blocks opened so far
 	calls      []call   // of the open step, in order of appearance
 	outputs    []output // of calls that run
+	asked      bool     // a call of a child run was shown to wait
 	sources    sources  // of the message
 	shown      []string // ids of the calls of this response
 	stopReason core.StopReason
@@ -59,6 +60,10 @@ func (e *encoder) Encode(event core.Event) [][]byte {
 	// Steps in messages before this one are omitted, except the events that end the
 	// stream, which have their number, too.
 	if 0 < event.Step && event.Step <= e.skip && event.Type != core.EventRunYield && event.Type != core.EventRunFinish {
+		return e.out
+	}
+	if event.Child != nil && event.ActivityType == "" {
+		e.childCall(event)
 		return e.out
 	}
 	switch event.Type {
@@ -259,13 +264,18 @@ func (e *encoder) toolDone(event core.Event) {
 	}
 	e.forget(event.CallID)
 	e.endOutput(event.CallID)
+	e.result(event, event.CallID, false)
+}
+
+// result emits the result of a call that the client knows by an id, as a dynamic one or not.
+func (e *encoder) result(event core.Event, id string, dynamic bool) {
 	switch {
 	case event.Status == string(core.ResultDenied):
-		e.emit(chunk{Type: "tool-output-denied", ToolCallID: event.CallID})
+		e.emit(chunk{Type: "tool-output-denied", ToolCallID: id})
 	case event.IsError:
-		e.emit(chunk{Type: "tool-output-error", ToolCallID: event.CallID, ErrorText: errorText(event.Result)})
+		e.emit(chunk{Type: "tool-output-error", ToolCallID: id, ErrorText: errorText(event.Result), Dynamic: dynamic})
 	default:
-		e.emit(chunk{Type: "tool-output-available", ToolCallID: event.CallID, Output: withMetadata(orElse(protocol.Output(event.Result, event.Blocks), "null"), event.Metadata)})
+		e.emit(chunk{Type: "tool-output-available", ToolCallID: id, Output: withMetadata(orElse(protocol.Output(event.Result, event.Blocks), "null"), event.Metadata), Dynamic: dynamic})
 	}
 	e.files(event.Blocks)
 }

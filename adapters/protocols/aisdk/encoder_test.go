@@ -23,14 +23,15 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // continues are the calls that the client has when a script's response begins.
 var continues = map[string][]string{
 	"replay": {"earlier"}, "approved": {"call_1"}, "denied": {"call_1", "call_2"}, "again": {"call_1", "call_2"},
+	"children_decided": {"a", childText + ":c1", childText + ":c2", childText + ":c3", childText + ":c4"},
 }
 
 // TestEncoderWritesTheOfficialSequences compares the frames of each
 // testdata/*.events with the golden file beside it.
 func TestEncoderWritesTheOfficialSequences(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/*.events")
-	if err != nil || len(scripts) != 18 {
-		t.Fatalf("found %d scripts, want 18 (%v)", len(scripts), err)
+	if err != nil || len(scripts) != 20 {
+		t.Fatalf("found %d scripts, want 20 (%v)", len(scripts), err)
 	}
 	for _, script := range scripts {
 		name := strings.TrimSuffix(script, ".events")
@@ -107,14 +108,14 @@ var keys600 = map[string]string{
 	"reasoning-start":         "id",
 	"reasoning-delta":         "delta id",
 	"reasoning-end":           "id",
-	"tool-input-start":        "toolCallId toolName",
+	"tool-input-start":        "toolCallId toolName | dynamic",
 	"tool-input-delta":        "inputTextDelta toolCallId",
-	"tool-input-available":    "input toolCallId toolName",
+	"tool-input-available":    "input toolCallId toolName | dynamic",
 	"tool-input-error":        "errorText input toolCallId toolName",
 	"tool-approval-request":   "approvalId toolCallId",
 	"tool-output-denied":      "toolCallId",
-	"tool-output-available":   "output toolCallId | preliminary",
-	"tool-output-error":       "errorText toolCallId",
+	"tool-output-available":   "output toolCallId | dynamic preliminary",
+	"tool-output-error":       "errorText toolCallId | dynamic",
 
 	"data-activity-snapshot": "data | id transient",
 	"data-activity-delta":    "data | id transient",

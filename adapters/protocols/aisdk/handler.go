@@ -3,6 +3,7 @@ package aisdk
 import (
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/reveille-run/reveille/adapters/internal/protocol"
 	"github.com/reveille-run/reveille/adapters/internal/requestlog"
@@ -104,9 +105,11 @@ func (h *handler) resume(w http.ResponseWriter, r *http.Request, id core.Identit
 	default:
 		return err
 	}
-	// A run that waits is not resumed: the history has its tickets, and a decision is a
-	// separate request.
-	if info.ActiveRun.IsZero() || info.Status == core.RunWaiting || info.Status == core.RunDone {
+	active, err := h.resumes(r, id, info)
+	if err != nil {
+		return err
+	}
+	if !active {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
@@ -120,6 +123,21 @@ func (h *handler) resume(w http.ResponseWriter, r *http.Request, id core.Identit
 	return h.Serve(w, r, &framed{encoder: encoder{Shown: shown}}, func(l host.Listener) error {
 		return hide(h.Host.Follow(r.Context(), id, info.ActiveRun, l))
 	})
+}
+
+// resumes reports whether the open run of a thread is shown to a client that comes back. A run
+// that waits is not: the history has its tickets, and a decision is a separate request. One that
+// waits for child runs alone is, since these work.
+func (h *handler) resumes(r *http.Request, id core.Identity, info host.Thread) (bool, error) {
+	if info.ActiveRun.IsZero() || info.Status != core.RunWaiting {
+		return !info.ActiveRun.IsZero() && info.Status != core.RunDone, nil
+	}
+	record, err := h.Host.ReadRun(r.Context(), id, info.ActiveRun)
+	if err != nil {
+		return false, unlessNotFound(err)
+	}
+	other := func(t core.Ticket) bool { return t.Decision == nil && t.Kind != core.TicketChild }
+	return len(record.Tickets) > 0 && !slices.ContainsFunc(record.Tickets, other), nil
 }
 
 // history is a thread's messages as the client keeps them: the newest, as many as
@@ -147,6 +165,7 @@ func (h *handler) messages(w http.ResponseWriter, r *http.Request, id core.Ident
 			return hide(err)
 		}
 		c.tickets(run, record.Tickets)
+		c.childTickets(run, record.ChildTickets)
 	}
 	protocol.JSON(w, http.StatusOK, history{Messages: c.out, Truncated: page.Earlier, Cut: page.Cut})
 	return nil

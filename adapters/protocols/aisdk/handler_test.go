@@ -278,7 +278,7 @@ func TestResumeReplaysTheActiveRun(t *testing.T) {
 	}{
 		{"running", "chat/t1", active(core.RunRunning), 200, frames(t, "tool"), []string{"Thread", "Run", "Follow"}},
 		{"queued", "threads/t1", active(core.RunCreated), 200, frames(t, "tool"), []string{"Thread", "Run", "Follow"}},
-		{"waiting", "chat/t1", active(core.RunWaiting), 204, "", []string{"Thread"}},
+		{"waiting", "chat/t1", active(core.RunWaiting), 204, "", []string{"Thread", "Run"}},
 		{"idle", "chat/t1", func(core.Identity, string) (host.Thread, error) { return host.Thread{ID: "t1"}, nil }, 204, "", []string{"Thread"}},
 		{"unknown", "chat/t1", refuse(core.CodeNotFound), 204, "", []string{"Thread"}},
 		{"another user's", "chat/t1", refuse(core.CodeForbidden), 204, "", []string{"Thread"}},

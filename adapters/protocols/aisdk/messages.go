@@ -80,10 +80,10 @@ func (p *uiPart) suspend(t core.Ticket) {
 	d := t.Decision
 	switch {
 	case t.AsksPermission() && d == nil:
-		p.State, p.Approval = "approval-requested", &approval{ID: t.Suspension.ID}
+		p.State, p.ToolPart = "approval-requested", &ToolPart{Approval: &approval{ID: t.Suspension.ID}}
 	case t.AsksPermission():
 		resumes := t.Resumes(*d)
-		p.State, p.Approval = "approval-responded", &approval{ID: t.Suspension.ID, Approved: &resumes, Reason: d.Reason}
+		p.State, p.ToolPart = "approval-responded", &ToolPart{Approval: &approval{ID: t.Suspension.ID, Approved: &resumes, Reason: d.Reason}}
 	case d == nil: // the client has to give the output
 	case t.Kind == core.TicketTimer && t.Mode != core.ResumeAsResult && t.Resumes(*d): // the tool gives it
 	case t.Resumes(*d):
@@ -148,7 +148,7 @@ func (c *converter) result(m core.Message) {
 		// The client's own check requires an approval here. It can no longer be decided,
 		// so the call's id suffices.
 		no := false
-		part.State, part.Approval = "output-denied", &approval{ID: r.CallID, Approved: &no}
+		part.State, part.ToolPart = "output-denied", &ToolPart{Approval: &approval{ID: r.CallID, Approved: &no}}
 	case r.IsError:
 		part.State, part.ErrorText = "output-error", resultError(*r)
 	default:

@@ -58,7 +58,7 @@ type uiPart struct {
 	Input      json.RawMessage `json:"input,omitempty"`
 	Output     json.RawMessage `json:"output,omitempty"`
 	ErrorText  string          `json:"errorText,omitempty"`
-	Approval   *approval       `json:"approval,omitempty"`
+	*ToolPart
 
 	MediaType string `json:"mediaType,omitempty"` // of a file, as the two below
 	URL       string `json:"url,omitempty"`       // a data URL has the bytes
@@ -66,6 +66,14 @@ type uiPart struct {
 
 	SourceID string `json:"sourceId,omitempty"` // of a source
 	Title    string `json:"title,omitempty"`
+}
+
+// ToolPart has the rare members of a tool part; nil: it has none of them. It is apart since a
+// history has many parts, and exported since package json makes no embedded struct of another
+// kind.
+type ToolPart struct {
+	Approval *approval `json:"approval,omitempty"`
+	ToolName string    `json:"toolName,omitempty"` // of type dynamic-tool
 }
 
 // approval is what a tool part says of its approval: Approved is absent while it

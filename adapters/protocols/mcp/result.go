@@ -178,6 +178,13 @@ func waits(record core.Run, o outcome) *sdk.CallToolResult {
 			text.WriteString(", until " + wakes(t))
 		}
 	}
+	for _, t := range record.ChildTickets {
+		o.Tickets = append(o.Tickets, ticketOf(t.RunID, t.Ticket))
+		fmt.Fprintf(&text, "\n- %s %s of run %s, which it has started", t.Tool, t.Arguments, t.RunID)
+		if t.Suspension.Message != "" {
+			text.WriteString(": " + t.Suspension.Message)
+		}
+	}
 	if timers < len(o.Tickets) {
 		fmt.Fprintf(&text, "\nTickets of a person are decided with POST %s. Ask %s afterwards.", decisionPath(record.ID), getRun)
 	} else {

@@ -51,6 +51,7 @@ type bench struct {
 	asks     bool                   // calls wait for a person
 	sleeps   time.Duration          // calls wait for so long; 0: not at all
 	starts   bool                   // calls start a child run, and wait for its end
+	writes   bool                   // calls send a message to the other thread
 	window   int                    // tokens that a model is shown at most; 0: the default
 	executed atomic.Int64           // executions of the tool
 	reach    func(env.Point) func() // see env.Env.Reach; nil: nothing happens
@@ -96,6 +97,11 @@ func (b *bench) restart(t testing.TB) {
 			}
 			if b.starts {
 				return delegated(ctx, call)
+			}
+			if b.writes {
+				if _, err := call.Send(ctx, tool.Message{Text: noise(500), Thread: otherThread.Thread}); err != nil {
+					return tool.Result{}, err
+				}
 			}
 			b.executed.Add(1)
 			return tool.NewResult(noise(2048)), nil

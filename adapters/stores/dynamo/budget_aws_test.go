@@ -63,6 +63,7 @@ func TestTheDocumentHasTheBudgets(t *testing.T) {
 		{name: "warm step, the first of a run, that starts a child run and waits for it", budget: childBudgets.start},
 		{name: "a child run of one text, and the notice to its parent", budget: childBudgets.end},
 		{name: "warm step that continues with the end of a child run as the result of its call", budget: childBudgets.resumed},
+		{name: "a message to an idle thread, in addition to the step that sends it", budget: messageBudget},
 		takeoverOfNothing, takeoverOfTurn,
 	})
 	for _, kind := range kinds {

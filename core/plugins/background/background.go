@@ -28,8 +28,9 @@ var Section = plugin.Section[Config]{Name: "background"}
 
 // Config is the content of the section.
 type Config struct {
-	// Agents are the ids of the agents that start_agent may run, and that send_message may name.
-	Agents []string `json:"agents,omitempty" jsonschema:"ids of the agents that may be started, and named in messages"`
+	// Agents are the ids of the agents that start_agent may run, and that send_message may name;
+	// empty: the delegates of the spec.
+	Agents []string `json:"agents,omitempty" jsonschema:"ids of the agents that may be started, and named in messages; the spec's delegates if it is omitted"`
 }
 
 // Check returns an error with code [core.CodeInvalid] if an id is invalid or repeated.
@@ -57,6 +58,11 @@ func (Plugin) Register(r *plugin.Registrar) error {
 	c, err := Section.Read(r)
 	if err != nil {
 		return err
+	}
+	if len(c.Agents) == 0 {
+		for _, d := range r.Delegates() {
+			c.Agents = append(c.Agents, d.ID)
+		}
 	}
 	r.Key(Tasks)
 	r.Tool(tool.New(tool.Spec{

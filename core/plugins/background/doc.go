@@ -7,7 +7,7 @@
 //	plugins: [background]
 //	sections:
 //	  background:
-//	    agents: [researcher, writer]   # that it may start, and name in messages
+//	    agents: [researcher, writer]   # that it may start, and name in messages; the spec's delegates is the default
 //
 // In a spec that is written in Go:
 //

@@ -26,6 +26,7 @@ func running(t *testing.T) program {
 		Specs: []reveille.AgentSpec{
 			{ID: "lead", Model: "scripted", Plugins: []string{background.ID}, Sections: reveille.Sections(background.Section.Setting(background.Config{Agents: []string{"helper"}}))},
 			{ID: "helper", Model: "scripted", Plugins: []string{background.ID}},
+			{ID: "chief", Model: "scripted", Plugins: []string{background.ID}, Delegates: []string{"helper", "lead"}},
 		},
 		Models:  reveille.Models{"scripted": {Model: scripted.Rules()}},
 		Plugins: []reveille.Plugin{background.Plugin{}},
@@ -115,6 +116,22 @@ func TestTheWayOfABackgroundTask(t *testing.T) {
 		}
 		if ends != 1 {
 			t.Errorf("the lead is told %d times: %q", ends, p.said("t1"))
+		}
+	})
+}
+
+// Without agents in its settings, an agent may start its delegates.
+func TestAnAgentMayStartItsDelegates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := running(t)
+		for agent, want := range map[string]string{
+			"lead":  "\"agent_id\":\"lead\",\"status\":\"running\"}",
+			"chief": `agent "chief" cannot be started, allowed are: helper, lead`,
+		} {
+			done, err := p.Run(t.Context(), reveille.Input{Thread: "of." + agent, Agent: "chief", Text: `call: start_agent {"agent_id":"` + agent + `","prompt":"slow: 50"}`})
+			if err != nil || !strings.Contains(done.Text, want) {
+				t.Errorf("%s: %q, %v; want %q", agent, done.Text, err, want)
+			}
 		}
 	})
 }

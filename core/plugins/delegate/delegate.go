@@ -16,8 +16,8 @@ import (
 // ID is the plugin's. Specs need not name it.
 const ID = "delegate"
 
-// ToolPrefix and the id of a delegate are the name of its tool.
-const ToolPrefix = "agent_run_"
+// prefix and the id of a delegate are the name of its tool.
+const prefix = "agent_run_"
 
 // Plugin gives each agent with delegates a tool for each of them, with the agent's own
 // [Section].
@@ -40,8 +40,8 @@ func (Plugin) Register(r *plugin.Registrar) error {
 		return err
 	}
 	for _, d := range delegates {
-		a := delegation{Delegate: d, settings: config.Agents[d.ID]}
-		r.DelegateTool(d.ID, tool.New(tool.Spec{Name: ToolPrefix + d.ID, Description: d.Description}, a.run))
+		a := delegation{agent: d, settings: config.Agents[d.ID]}
+		r.DelegateTool(d.ID, tool.New(tool.Spec{Name: prefix + d.ID, Description: d.Description}, a.run))
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func (a arguments) Check() error {
 
 // delegation is the tool of a delegate of one agent.
 type delegation struct {
-	plugin.Delegate
+	agent    plugin.Delegate
 	settings Settings
 }
 
@@ -83,12 +83,12 @@ func (d delegation) run(ctx context.Context, call tool.Call, a arguments) (tool.
 		return d.result(end), nil
 	}
 	above := call.Lineage().Agents
-	if i := slices.Index(above, d.ID); i >= 0 {
-		return d.failed("failed: cycle %s -> %s", strings.Join(above[i:], " -> "), d.ID), nil
+	if i := slices.Index(above, d.agent.ID); i >= 0 {
+		return d.failed("failed: cycle %s -> %s", strings.Join(above[i:], " -> "), d.agent.ID), nil
 	}
-	child := tool.Child{Agent: d.ID, Messages: []core.Message{core.UserMessage(a.Prompt)}, Detached: d.settings.OnParentEnd == Detach}
+	child := tool.Child{Agent: d.agent.ID, Messages: []core.Message{core.UserMessage(a.Prompt)}, Detached: d.settings.OnParentEnd == Detach}
 	if d.settings.Thread == ThreadKept {
-		child.Kept = d.ID
+		child.Kept = d.agent.ID
 	}
 	run, err := call.Start(ctx, child)
 	switch core.CodeOf(err) {
@@ -117,7 +117,7 @@ func (d delegation) result(end core.ChildEnd) tool.Result {
 	if end.Termination != nil {
 		t = *end.Termination
 	}
-	a := answer{AgentID: d.ID, Status: "completed", Response: end.Response, Output: d.output(end), Cut: end.Cut, Steps: end.Steps}
+	a := answer{AgentID: d.agent.ID, Status: "completed", Response: end.Response, Output: d.output(end), Cut: end.Cut, Steps: end.Steps}
 	var r tool.Result
 	switch t.Type {
 	case core.TerminationNatural, core.TerminationBehavior:
@@ -144,14 +144,14 @@ const codeTimeout = "timeout"
 
 // output is the answer of the delegate: JSON if its spec has a form for it.
 func (d delegation) output(end core.ChildEnd) any {
-	if text := []byte(end.Response); d.Typed && !end.Cut && json.Valid(text) {
+	if text := []byte(end.Response); d.agent.Typed && !end.Cut && json.Valid(text) {
 		return json.RawMessage(text)
 	}
 	return end.Response
 }
 
 func (d delegation) failed(format string, args ...any) tool.Result {
-	return tool.Failed("delegation to " + d.ID + " " + fmt.Sprintf(format, args...))
+	return tool.Failed("delegation to " + d.agent.ID + " " + fmt.Sprintf(format, args...))
 }
 
 // reason joins the parts of a termination that are not empty.

@@ -121,7 +121,7 @@ func TestAKeptThreadRemembers(t *testing.T) {
 		r, err := reveille.New(reveille.Parts{
 			Specs: []reveille.AgentSpec{
 				{ID: "lead", Model: "m", Delegates: []string{"keeper", "other", "fresh"}, Sections: reveille.Sections(delegate.Section.Setting(delegate.Config{
-					Agents: map[string]delegate.Settings{"keeper": {Thread: delegate.ThreadKept}, "other": {Thread: delegate.ThreadKept}, "fresh": {Thread: delegate.ThreadNew}},
+					Agents: map[string]delegate.Settings{"keeper": {Thread: delegate.ThreadKept}, "other": {Thread: delegate.ThreadKept}, "fresh": {Thread: "new"}},
 				}))},
 				{ID: "keeper", Model: "m"}, {ID: "other", Model: "m"}, {ID: "fresh", Model: "m"},
 			},

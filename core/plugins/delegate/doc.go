@@ -1,6 +1,6 @@
 // Package delegate lets an agent leave work to other agents. Each of the delegates of an
 // agent's spec becomes a tool agent_run_{id}, whose call runs that agent on a separate thread
-// and waits for its answer. Meanwhile nothing runs for the call, and nothing is billed.
+// and waits for its answer. While it waits, nothing runs for the call, and nothing is billed.
 //
 // An agent with delegates has the plugin without naming it, if the program registers it, as
 // reveille.New and the functions do:
@@ -25,8 +25,8 @@
 //
 // # The tools
 //
-// A call has a prompt, which is the only message that the delegate receives, besides what a kept
-// thread has. The description of the tool is that of the delegate's spec, by which a model chooses.
+// A call has a prompt, which is the only message that the delegate receives. On a kept thread it
+// also has the calls before. The description of the tool is that of the delegate's spec, by which a model chooses.
 // The agent's allowed tools need not name the tool, and its excluded tools can name it. The id
 // of a delegate must fit a tool's name: no "." or ":", and at most 54 characters.
 //
@@ -48,7 +48,7 @@
 // The metadata of the result has the id of the run, as child_run_id.
 //
 // A delegate that waits for a person makes no difference to the call, which continues to wait.
-// A delegate may have delegates of its own. [core.MaxDepth] limits the depth, and a call of an
+// A delegate can have delegates, too. [core.MaxDepth] limits the depth, and a call of an
 // agent that waits for this very call fails with the path: delegation to a failed: cycle
 // a -> b -> a.
 //

@@ -44,7 +44,7 @@ func TestTheResultOfEveryEnd(t *testing.T) {
 		{"unknown", false, core.ChildEnd{RunID: run}, "", "delegation to poet failed: internal"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := delegation{Delegate: plugin.Delegate{ID: "poet", Typed: tt.typed}}.result(tt.end)
+			r := delegation{agent: plugin.Delegate{ID: "poet", Typed: tt.typed}}.result(tt.end)
 			if string(r.Data) != tt.data || r.Message != tt.error || r.IsError != (tt.error != "") || r.Err != nil {
 				t.Errorf("data %s, message %q, error %t, %v\nwant %s, %q", r.Data, r.Message, r.IsError, r.Err, tt.data, tt.error)
 			}

@@ -22,10 +22,10 @@ type Config struct {
 
 // Settings are those of one delegate.
 type Settings struct {
-	// Thread decides what the delegate remembers; empty: ThreadNew.
+	// Thread decides what the delegate remembers; empty: "new", each call has a separate thread.
 	Thread Thread `json:"thread,omitempty" jsonschema:"new (the default): each call has a separate thread; kept: the delegate remembers the calls of a thread"`
 	// OnParentEnd decides what happens to the delegate when the run that has called it ends
-	// before it; empty: Cancel.
+	// before it; empty: "cancel".
 	OnParentEnd OnParentEnd `json:"on_parent_end,omitempty" jsonschema:"cancel (the default) or detach: when the run ends first, the delegate's run is cancelled, or continues"`
 }
 
@@ -34,7 +34,7 @@ type Thread string
 
 // The threads of delegates.
 const (
-	ThreadNew Thread = "new" // each call has a separate thread
+	threadNew Thread = "new" // each call has a separate thread
 	// ThreadKept means one thread for each thread of the agent, on which the delegate remembers
 	// the calls before. Concurrent calls run there one after the other.
 	ThreadKept Thread = "kept"
@@ -43,9 +43,9 @@ const (
 // OnParentEnd is what happens to a delegate whose caller ends first.
 type OnParentEnd string
 
-// What may happen to the run of a delegate.
+// The values of OnParentEnd.
 const (
-	Cancel OnParentEnd = "cancel" // it is cancelled
+	cancel OnParentEnd = "cancel" // it is cancelled
 	Detach OnParentEnd = "detach" // it continues, and no call receives its answer
 )
 
@@ -53,10 +53,10 @@ const (
 func (c Config) Check() error {
 	for _, id := range slices.Sorted(maps.Keys(c.Agents)) {
 		switch s := c.Agents[id]; {
-		case s.Thread != "" && s.Thread != ThreadNew && s.Thread != ThreadKept:
-			return core.Errorf(core.CodeInvalid, "agents.%s.thread is %q, allowed are %q and %q", core.Excerpt(id), core.Excerpt(string(s.Thread)), ThreadNew, ThreadKept)
-		case s.OnParentEnd != "" && s.OnParentEnd != Cancel && s.OnParentEnd != Detach:
-			return core.Errorf(core.CodeInvalid, "agents.%s.on_parent_end is %q, allowed are %q and %q", core.Excerpt(id), core.Excerpt(string(s.OnParentEnd)), Cancel, Detach)
+		case s.Thread != "" && s.Thread != threadNew && s.Thread != ThreadKept:
+			return core.Errorf(core.CodeInvalid, "agents.%s.thread is %q, allowed are %q and %q", core.Excerpt(id), core.Excerpt(string(s.Thread)), threadNew, ThreadKept)
+		case s.OnParentEnd != "" && s.OnParentEnd != cancel && s.OnParentEnd != Detach:
+			return core.Errorf(core.CodeInvalid, "agents.%s.on_parent_end is %q, allowed are %q and %q", core.Excerpt(id), core.Excerpt(string(s.OnParentEnd)), cancel, Detach)
 		}
 	}
 	return nil

@@ -121,6 +121,7 @@ func TestBills(t *testing.T) {
 		{"step that waits for a time, with looks for a mark", marked.one(Wait, ModelSeconds), Bill{Table: 0.047, Queue: 0.3, Requests: 10, Duration: 3.1}},
 		{"step that wakes a call, which calls no model", marked.one(Wake, 0), Bill{Table: 0.064, Queue: 0.3, Requests: 10, Duration: 0.2}},
 		{"wake-ups of the sweep in a wait", account.sweptTwice(), Bill{Table: 0.026, Queue: 0.7, Requests: 20, Duration: 0.1}},
+		{"message", account.message(), Bill{Table: 0.089, Queue: 0.1}},
 		{"minute of a follower", account.follower(), Bill{Table: 1.8, Requests: 10, Duration: 30}},
 		{"minute of one that hears a model", account.hearing(), Bill{Table: 2.4 + 0.004/3, Requests: 10, Duration: 30}},
 	}

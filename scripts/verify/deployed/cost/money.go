@@ -157,6 +157,19 @@ func (a Account) sweptTwice() Bill {
 	return b
 }
 
+// The units of a message to a thread without an open run, beyond those of the step that sends it:
+// see TestMessageBudget of adapters/stores/dynamo. Two of the write units list the run.
+const (
+	MessageWrites = 9.0
+	MessageReads  = 8.0
+)
+
+// message is the cost of a message until it is the input of a run, with the hint of that run.
+func (a Account) message() Bill {
+	p := a.Prices.Million
+	return Bill{Table: (MessageWrites*p.WriteUnits + MessageReads*p.ReadUnits) / 1e6, Queue: p.QueueRequests / 1e6}
+}
+
 // follower is a minute of a stream that only waits; after a minute the client reconnects.
 func (a Account) follower() Bill {
 	p := a.Prices.Million

@@ -96,6 +96,7 @@ func (a Account) money(b *strings.Builder) {
 		{"warm step that ends with a call that waits for a time", a.one(Wait, ModelSeconds)},
 		{"wake-up while the call waits", a.one(Early, 0)},
 		{"warm step with the wake-up of the call", a.one(Wake, 0)},
+		{"message to another thread, without the run that reads it", a.message()},
 		{"minute of a stream that only waits, at the function URL", a.follower()},
 		{"minute of a stream that follows a model in another process", a.hearing()},
 	} {
