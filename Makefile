@@ -147,7 +147,7 @@ LONE := NoDamageHides|WhicheverOperation|RunsOfAllSizes|PowerLoss$$|RandomChange
 NORACE := SameSeed|ADayIs|AShareOfTheWorlds|SoManyRecords|Allocates|CrashMatrix|TheSameFault|AtEveryWrite|ADropped|TurnsOfTheirOwn
 NORACEIN := ./core/internal/sim ./core/internal/sim/simtest ./core/internal/accounting ./core/internal/thread ./core/internal/run ./core/host ./core/state ./core/internal/pattern ./core/internal/schema ./adapters/stores/bolt ./adapters/protocols/httpapi ./adapters/protocols/page ./adapters/triggers/rules ./functions/kit/local ./adapters/internal/newest ./functions/kit/serve/front ./functions/kit/demo ./adapters/models/... ./core/strict ./core/agent/specfile ./adapters/aws/lambda
 
-kill: ## Kill the local host 154 times, at 142 places, and check that nothing is lost: ROUNDS=2
+kill: ## Kill the local host 202 times, at 176 places, and check that nothing is lost: ROUNDS=2
 	$(GO) test -parallel 6 -tags killpoints -run Kill -count $(ROUNDS) ./functions/kit/local
 	$(GO) test -tags killpoints -run Deaf ./functions/kit/local
 

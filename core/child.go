@@ -1,5 +1,9 @@
 package core
 
+// MaxDepth is how deep a tree of runs may be. A run that no call has started is at depth 0, and
+// one at depth 5 starts no child.
+const MaxDepth = 5
+
 // ChildEnd is the end of a child run, as its parent receives it: the payload of the
 // decision on the ticket that waits for it, or the text of internal input.
 type ChildEnd struct {

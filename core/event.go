@@ -142,6 +142,7 @@ type Event struct {
 	Ticket     *Ticket         `json:"ticket,omitempty"`      // tool_call_suspended: the decision that the call waits for
 	DecisionID string          `json:"decision_id,omitempty"` // tool_call_resumed: the decision
 	Action     DecisionAction  `json:"action,omitempty"`      // tool_call_resumed: "resume" or "cancel"
+	DecidedBy  *Decider        `json:"decided_by,omitempty"`  // tool_call_resumed, tool_call_done: the decider; kind "time" is the clock, the only decider that tool_call_done names
 
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"` // tool_call_done: further values that the tool returned
 

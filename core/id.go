@@ -161,6 +161,9 @@ type WakeUp struct {
 	// Followed is the time until which a client in another process follows the dispatch's
 	// run, unix milliseconds; 0: no client is known to.
 	Followed int64 `json:"followed,omitempty"`
+	// WakeAt is the time, unix milliseconds, of the ticket that the hint is to wake; 0: it is for
+	// other work. If it comes too early, it is sent again.
+	WakeAt int64 `json:"wake_at,omitempty"`
 }
 
 // Key returns the thread that the hint names.

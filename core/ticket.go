@@ -134,6 +134,9 @@ type Decision struct {
 	// runtime.
 	Remember   Remember   `json:"remember,omitempty"`
 	RememberAs RememberAs `json:"remember_as,omitempty"`
+	// User is the user on whose behalf it is decided. The runtime sets it, and ignores the
+	// value in a request; empty: the clock, a child run, or a caller without a user.
+	User string `json:"user,omitempty"`
 }
 
 // Remember is how long a permission holds.
@@ -160,6 +163,37 @@ const WakePrefix = "wake-"
 
 // Woken reports whether the clock has decided, on a ticket with a WakeAt, and no person before it.
 func (d Decision) Woken() bool { return strings.HasPrefix(d.ID, WakePrefix) }
+
+// DeciderKind is what has decided a ticket.
+type DeciderKind string
+
+// The kinds of deciders.
+const (
+	DeciderPerson DeciderKind = "person"
+	DeciderClient DeciderKind = "client" // it has run the tool
+	DeciderChild  DeciderKind = "child"  // a child run, by its end
+	DeciderTime   DeciderKind = "time"   // the clock, at the ticket's WakeAt
+)
+
+// Decider is who has decided a ticket.
+type Decider struct {
+	Kind DeciderKind `json:"kind"`           // person, client, child or time
+	User string      `json:"user,omitempty"` // user on whose behalf it was decided; absent: no user is known
+}
+
+// Decider returns who has made a decision on the ticket.
+func (t Ticket) Decider(d Decision) Decider {
+	by := Decider{Kind: DeciderPerson, User: d.User}
+	switch {
+	case d.Woken():
+		by.Kind = DeciderTime
+	case t.Kind == TicketClient:
+		by.Kind = DeciderClient
+	case t.Kind == TicketChild:
+		by.Kind = DeciderChild
+	}
+	return by
+}
 
 // Lasts reports whether the decision is to be remembered beyond its call.
 func (d Decision) Lasts() bool { return d.Remember == RememberRun || d.Remember == RememberThread }

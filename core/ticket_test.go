@@ -78,3 +78,23 @@ func TestArgumentsAreAnObjectOfADecisionThatResumes(t *testing.T) {
 		}
 	}
 }
+
+func TestWhoHasDecided(t *testing.T) {
+	for _, tt := range []struct {
+		kind     core.TicketKind
+		decision core.Decision
+		want     core.Decider
+	}{
+		{"", core.Decision{ID: "d"}, core.Decider{Kind: core.DeciderPerson}},
+		{core.TicketPerson, core.Decision{ID: "d", User: "ann"}, core.Decider{Kind: core.DeciderPerson, User: "ann"}},
+		{core.TicketPerson, core.Decision{ID: "wake-0000000000000007"}, core.Decider{Kind: core.DeciderTime}},
+		{core.TicketTimer, core.Decision{ID: "wake-0000000000000007"}, core.Decider{Kind: core.DeciderTime}},
+		{core.TicketTimer, core.Decision{ID: "d", User: "ann"}, core.Decider{Kind: core.DeciderPerson, User: "ann"}},
+		{core.TicketClient, core.Decision{ID: "d", User: "ann"}, core.Decider{Kind: core.DeciderClient, User: "ann"}},
+		{core.TicketChild, core.Decision{ID: "d"}, core.Decider{Kind: core.DeciderChild}},
+	} {
+		if got := (core.Ticket{Kind: tt.kind}).Decider(tt.decision); got != tt.want {
+			t.Errorf("a ticket of kind %q, decision %+v: %+v, want %+v", tt.kind, tt.decision, got, tt.want)
+		}
+	}
+}

@@ -12,8 +12,8 @@ import (
 // Spec is an agent as data. The description of a tool is a [tool.Spec].
 //
 // A spec with neither AllowedTools nor AllowedToolPatterns allows every tool. As soon as
-// one of them is set, even to an empty list, all other tools are out of reach. Excluded
-// tools are out of reach in any case.
+// one of them is set, even to an empty list, all other tools are out of reach, except those of
+// Delegates. Excluded tools are out of reach in any case.
 type Spec struct {
 	ID           string `json:"id"`                      // see [core.CheckName]
 	Description  string `json:"description,omitempty"`   // for people and other agents
@@ -49,7 +49,10 @@ type Spec struct {
 	ExcludedTools        []string `json:"excluded_tools,omitempty"`         // names, never patterns
 	ExcludedToolPatterns []string `json:"excluded_tool_patterns,omitempty"` // such as browser_*, see the package's Tools
 
-	Delegates []string `json:"delegates,omitempty"` // ids of agents that this one may call
+	// Delegates are ids of agents that this one may run: each is a tool agent_run_{id}, see
+	// package core/plugins/delegate. The allowed tools need not name it, and the excluded tools
+	// can.
+	Delegates []string `json:"delegates,omitempty"`
 
 	// Hidden keeps the agent out of the lists for clients, see [Exposed]. A client that
 	// knows its id can still run it.

@@ -185,7 +185,7 @@ func TestChildrenOfACallAreToldApart(t *testing.T) {
 	for _, call := range []string{"run/2/3", "run/2/4"} {
 		for _, name := range []string{"", "a", "b"} {
 			c := tool.Call{Idempotency: call, Index: 3, Thread: core.ThreadKey{Tenant: "acme", Thread: "t"}, Run: core.ID{5}}
-			run, err := starts.StartChild(t.Context(), c, tool.Child{Agent: "demo", Name: name, Thread: "own", Messages: []core.Message{core.UserMessage("hello")}})
+			run, err := starts.StartChild(t.Context(), c, tool.Child{Agent: "demo", Name: name, Thread: "own", Messages: []core.Message{core.UserMessage("hello")}}, unlisted)
 			if err != nil {
 				t.Fatal(call, name, err)
 			}

@@ -39,6 +39,8 @@ type CallWait struct {
 	WakeAt int64
 	// Woken means that the clock has decided.
 	Woken bool
+	// User is the user on whose behalf a person or a client has decided; empty: none is known.
+	User string
 }
 
 // CallChild is the child run of a call. Its thread and agent are empty if the child is gone.
@@ -153,7 +155,7 @@ func (r *reader) noteTickets(ctx context.Context, key core.ThreadKey, head threa
 // setWait fills in a wait that is over.
 func (c *StepCall) setWait(t core.Ticket, d core.Decision) {
 	c.Wait.Asked, c.Wait.Action = t.CreatedAt, core.DecisionCancel
-	c.Wait.WakeAt, c.Wait.Woken = t.WakeAt, t.WakeAt != 0 && d.Woken()
+	c.Wait.WakeAt, c.Wait.Woken, c.Wait.User = t.WakeAt, t.WakeAt != 0 && d.Woken(), d.User
 	if t.Resumes(d) {
 		c.Wait.Action = core.DecisionResume
 	} else {

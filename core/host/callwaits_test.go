@@ -103,10 +103,10 @@ func TestAStepHasTheTimersOfItsCalls(t *testing.T) {
 	}{
 		{"the clock", time.Hour, core.Decision{}, host.CallWait{Asked: asked, WakeAt: at}, "ok",
 			host.CallWait{Asked: asked, Answered: at, Action: core.DecisionResume, WakeAt: at, Woken: true}},
-		{"a person", time.Minute, core.Decision{Action: core.DecisionResume}, host.CallWait{Asked: asked, Action: core.DecisionResume, WakeAt: at}, "ok",
-			host.CallWait{Asked: asked, Answered: asked + 60_000, Action: core.DecisionResume, WakeAt: at}},
-		{"a person cancels", time.Minute, core.Decision{Action: core.DecisionCancel, Reason: "too late"}, host.CallWait{Asked: asked, Action: core.DecisionCancel, Reason: "too late", WakeAt: at}, "cancelled",
-			host.CallWait{Asked: asked, Answered: asked + 60_000, Action: core.DecisionCancel, Reason: "too late", WakeAt: at}},
+		{"a person", time.Minute, core.Decision{Action: core.DecisionResume}, host.CallWait{Asked: asked, Action: core.DecisionResume, WakeAt: at, User: "ann"}, "ok",
+			host.CallWait{Asked: asked, Answered: asked + 60_000, Action: core.DecisionResume, WakeAt: at, User: "ann"}},
+		{"a person cancels", time.Minute, core.Decision{Action: core.DecisionCancel, Reason: "too late"}, host.CallWait{Asked: asked, Action: core.DecisionCancel, Reason: "too late", WakeAt: at, User: "ann"}, "cancelled",
+			host.CallWait{Asked: asked, Answered: asked + 60_000, Action: core.DecisionCancel, Reason: "too late", WakeAt: at, User: "ann"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestAStepHasTheTimersOfItsCalls(t *testing.T) {
 				}
 				time.Sleep(tt.after)
 				if tt.decision.Action != "" {
-					if _, err := p.Decide(t.Context(), core.Identity{Tenant: "acme"}, receipt.RunID, mailbox.Deciding{Target: waits.ID, Decision: tt.decision}); err != nil {
+					if _, err := p.Decide(t.Context(), core.Identity{Tenant: "acme", User: "ann"}, receipt.RunID, mailbox.Deciding{Target: waits.ID, Decision: tt.decision}); err != nil {
 						t.Fatal(err)
 					}
 				}

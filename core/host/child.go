@@ -2,10 +2,15 @@ package host
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"slices"
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/wire"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -19,15 +24,22 @@ const maxCallID = 128
 // that its end wakes.
 type children struct{ submits *submitter }
 
-// StartChild implements run.Children. The submission's key is derived from the call's, so
-// that a call which runs again, in any process, finds the run that it has started. A
-// background child has no parent call: its end wakes none.
-func (c children) StartChild(ctx context.Context, call tool.Call, child tool.Child) (core.ID, error) {
+// StartChild implements run.Children. The child's id and the submission's key are derived from
+// the call's key, so that a call which runs again, in any process, finds the run that it has
+// started. A background child has no parent call: its end wakes none.
+//
+// The child is listed before it is enqueued. If a program that knows no list has started the
+// call's child, that child has another id, and is listed in place of this one.
+func (c children) StartChild(ctx context.Context, call tool.Call, child tool.Child, list func(context.Context, core.ID) error) (core.ID, error) {
 	name := call.Key()
 	if child.Name != "" {
 		name += "/" + child.Name
 	}
-	parent := mailbox.Parent{Thread: call.Thread.Thread, Run: call.Run, Call: uint8(call.Index)}
+	above := call.Lineage()
+	parent := mailbox.Parent{
+		Thread: call.Thread.Thread, Run: call.Run, Call: uint8(call.Index), Listed: true, Detached: child.Detached,
+		Root: above.Root, Agents: above.Agents, MaxTokens: above.MaxTokens, Deadline: above.Deadline,
+	}
 	if len(call.ID) <= maxCallID {
 		parent.ToolCall = call.ID
 	}
@@ -37,13 +49,75 @@ func (c children) StartChild(ctx context.Context, call tool.Call, child tool.Chi
 	// A child without a thread gets one whose name follows from the call, so that a repeated
 	// call finds it. "/" is not allowed in names.
 	key := core.ThreadKey{Tenant: call.Thread.Tenant, Thread: child.Thread}
-	if key.Thread == "" {
+	switch {
+	case child.Kept != "":
+		key.Thread = keptThread(call.Thread.Thread, child.Kept)
+	case key.Thread == "":
 		key.Thread = "child." + strings.ReplaceAll(name, "/", ".")
 	}
-	receipt, err := c.submits.submit(ctx, mailbox.Submission{
+	submission := mailbox.Submission{
 		Thread: key, User: call.User, Messages: child.Messages, Origin: core.OriginInternal,
 		Key:     mailbox.Key{Value: "child " + name},
-		Opening: mailbox.Opening{AgentID: child.Agent, Request: child.Request, Parent: &parent},
+		Opening: mailbox.Opening{AgentID: child.Agent, Request: child.Request, Parent: &parent, RunID: childID(call.Run, name)},
+	}
+	id := submission.Opening.RunID
+	if call.Resume != nil && call.Resume.Suspension == id.String() {
+		return id, nil // it is over, and has left the list
+	}
+	if err := submission.Check(); err != nil {
+		return core.ID{}, err
+	}
+	if err := c.submits.known(submission); err != nil {
+		return core.ID{}, err
+	}
+	if err := list(ctx, id); err != nil {
+		return core.ID{}, err
+	}
+	receipt, err := c.submits.submit(ctx, submission)
+	switch {
+	case err == nil && receipt.RunID == id:
+		if !receipt.Duplicate || !c.told(ctx, key, id) {
+			return id, nil
+		}
+	case err == nil:
+		if err := list(ctx, receipt.RunID); err != nil {
+			return core.ID{}, err
+		}
+	default:
+		switch core.CodeOf(err) {
+		case core.CodeThrottled, core.CodeUnavailable, core.CodeInternal, core.CodeSchema: // it may have been enqueued
+			return core.ID{}, err
+		}
+	}
+	_, _, failed := c.submits.mailbox.Commit(ctx, call.Thread, thread.Head{}, thread.DropChild{Run: call.Run, Child: id}, nil)
+	return receipt.RunID, errors.Join(err, failed)
+}
+
+// told reports whether a child run is over, and its end told: nothing would take it from the
+// list any more. What cannot be read counts as not told.
+func (c children) told(ctx context.Context, key core.ThreadKey, child core.ID) bool {
+	head, err := c.submits.mailbox.Head(ctx, key)
+	if err != nil || head.Deleted {
+		return false
+	}
+	_, live := head.RunStatus(child)
+	return !live && !slices.ContainsFunc(head.Outbox, func(e thread.OutboxEntry) bool {
+		return e.Kind == thread.OutboxChildEnded && e.ID == child
 	})
-	return receipt.RunID, err
+}
+
+// childID is the id of a child run: that of the run that starts it gives it its time, which
+// orders ids, and the name of the call the rest.
+func childID(parent core.ID, name string) core.ID {
+	sum := sha256.Sum256([]byte("child run " + name))
+	id := wire.DerivedID(sum[:])
+	copy(id[:6], parent[:])
+	return id
+}
+
+// keptThread is the child thread that a thread keeps under a name. Neither of the two has a
+// "/", so that no other pair has the same text.
+func keptThread(parent, kept string) string {
+	sum := sha256.Sum256([]byte(parent + "/" + kept))
+	return "kept." + hex.EncodeToString(sum[:16])
 }

@@ -22,6 +22,7 @@ type delegateArguments struct {
 	Mode       string `json:"mode,omitempty"` // resume mode
 	Background bool   `json:"background,omitempty"`
 	Thread     string `json:"thread,omitempty"`
+	Kept       string `json:"kept,omitempty"`
 }
 
 // delegate is a tool that leaves its work to a run of the agent helper.
@@ -31,7 +32,7 @@ func delegate() tool.Tool {
 			return tool.NewResult(fmt.Sprintf("%s after %d: %s", end.Termination.Type, end.Steps, end.Response)), nil
 		}
 		run, err := c.Start(ctx, tool.Child{
-			Agent: "helper", Thread: a.Thread, Messages: []core.Message{core.UserMessage(a.Prompt)}, Background: a.Background,
+			Agent: "helper", Thread: a.Thread, Kept: a.Kept, Messages: []core.Message{core.UserMessage(a.Prompt)}, Background: a.Background,
 		})
 		if err != nil || a.Background {
 			return tool.NewResult("started"), err
@@ -259,9 +260,9 @@ func childWithFault(t *testing.T, fault fault, k int) (reached bool) {
 	way := newWay(r.store)
 	way.fault, way.at = fault, k
 	process := r.process("first", way, withHelper)
-	s := submission("t1", `call: delegate {"prompt":"echo: hello","mode":"replay_tool_call","thread":"aside"}`)
+	s := submission("t1", `call: delegate {"prompt":"echo: hello","mode":"replay_tool_call","kept":"aside"}`)
 	s.Key.Value = "once"
-	child := core.ThreadKey{Tenant: "local", Thread: "aside"}
+	child := core.ThreadKey{Tenant: "local", Thread: "kept.c4b978c0f3315a1a36a0139cb750af28"}
 	begun := r.through(way, process, func() (mailbox.Receipt, error) { return process.Submit(t.Context(), s) })
 	if way.isDead() || way.isAsleep() {
 		process = r.process("second", r.store, withHelper)
@@ -287,7 +288,7 @@ func childWithFault(t *testing.T, fault fault, k int) (reached bool) {
 		t.Errorf("operation %d: the child's head %+v", k, head)
 	}
 	inputs := 0
-	for _, line := range transcript(t, reader, "aside") {
+	for _, line := range transcript(t, reader, child.Thread) {
 		if line == "user: echo: hello" {
 			inputs++
 		}

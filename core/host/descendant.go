@@ -205,11 +205,17 @@ func (one *descendant) end(ctx context.Context) error {
 	return one.update(ctx)
 }
 
-// quit no longer follows the run, nor those that it has started.
+// quit no longer follows the run, nor those that it has started. A second quit does nothing: an
+// error ends the following in the middle of an end.
 func (one *descendant) quit() {
-	one.below.quit()
-	one.in.shared.watch.quitFor(one.watch)
+	watch := one.watch
+	if watch == nil {
+		return
+	}
+	one.watch = nil
 	one.in.shared.followed--
+	one.below.quit()
+	one.in.shared.watch.quitFor(watch)
 }
 
 // rests reports whether the run waits, and nothing changes it but a person, or a time. For a call

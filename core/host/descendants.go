@@ -258,8 +258,9 @@ func (d *descendants) end(ctx context.Context) error {
 
 // quit ends the following.
 func (d *descendants) quit() {
-	for _, one := range d.runs {
+	runs := d.runs
+	d.runs = nil
+	for _, one := range runs {
 		one.quit()
 	}
-	d.runs = nil
 }

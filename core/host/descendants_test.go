@@ -30,9 +30,9 @@ func (h humming) Stream(ctx context.Context, r model.Request) iter.Seq2[model.De
 	return h.Model.Stream(ctx, r)
 }
 
-// delegates are the parts of a program whose agent boss has the agent helper work on each of the
+// partsWithDelegates are the parts of a program whose agent boss has the agent helper work on each of the
 // prompts, side by side, and then answers.
-func delegates(parts agent.Parts, prompts ...string) agent.Parts {
+func partsWithDelegates(parts agent.Parts, prompts ...string) agent.Parts {
 	turn := scripted.Turn{}
 	for _, prompt := range prompts {
 		turn.Calls = append(turn.Calls, scripted.Call("delegate", delegateArguments{Prompt: prompt, Mode: "replay_tool_call"}))
@@ -182,7 +182,7 @@ func TestAStreamShowsItsChildRuns(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newSolo(t, delegates(withNap(), test.prompts...))
+				r := newSolo(t, partsWithDelegates(withNap(), test.prompts...))
 				got := newFamily()
 				for e, err := range r.Events(t.Context(), "boss", "go") {
 					if err != nil {

@@ -16,7 +16,7 @@ import (
 
 // bossed gives a process the agents of delegates.
 func bossed(prompts ...string) func(*host.Options) {
-	return func(c *host.Options) { c.Agents = delegates(withNap(), prompts...) }
+	return func(c *host.Options) { c.Agents = partsWithDelegates(withNap(), prompts...) }
 }
 
 // asks is a submission for the agent boss.

@@ -103,7 +103,7 @@ func build(c Options) (*Host, error) {
 	}
 	pinned := pins.New(agents, c.Store)
 	r.mailbox, err = mailbox.New(mailbox.Options{
-		Env: c.Env, Store: c.Store, Waker: c.Waker, Logger: c.Logger, Records: c.Records, Worker: c.Worker, Lease: c.Lease,
+		Env: c.Env, Store: c.Store, Waker: c.Waker, Logger: c.Logger, Records: c.Records, Worker: c.Worker, Lease: c.Lease, SweepAhead: c.SweepAhead,
 		Fits: toolcall.CheckDecision, Accepts: accepts(pinned), Moved: moved, Publisher: c.Publisher, Announce: c.Announce,
 		KeepUsage: c.Metering.keep(), Price: c.Metering.price(), Limits: c.Limits, Quarantined: c.Quarantined,
 	})
@@ -122,7 +122,7 @@ func build(c Options) (*Host, error) {
 		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: pinned, Records: c.Records, Stops: c.Stops,
 		Logger: c.Logger, Observer: observe(c.Observer, c.Report), Lease: r.mailbox.Lease(), Poll: c.Poll, Window: c.Window, CacheSize: c.CacheSize, Snapshot: c.Snapshot, LeaveFor: c.LeaveFor,
 		Profiles: func(tenant string) state.Profiles { return store.ProfilesOf(c.Store, tenant) },
-		Children: children{r.submits}, Chunks: !c.alone, Said: r.watches.spoke, Metering: c.Metering.run(), Limits: r.limits, Compact: compact, Failed: causes.note, Accept: checks.accept,
+		Children: children{r.submits}, Others: others{mailbox: r.mailbox, store: c.Store, records: c.Records}, Chunks: !c.alone, Said: r.watches.spoke, Metering: c.Metering.run(), Limits: r.limits, Compact: compact, Failed: causes.note, Accept: checks.accept,
 	})
 	if err != nil {
 		return nil, err

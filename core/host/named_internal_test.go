@@ -34,11 +34,11 @@ func TestAChildIsSubmittedForItsCall(t *testing.T) {
 	} {
 		test.child.Request = []byte(`{"n":1}`)
 		test.child.Agent, test.child.Messages = "demo", []core.Message{core.UserMessage(name)}
-		run, err := starts.StartChild(t.Context(), call, test.child)
+		run, err := starts.StartChild(t.Context(), call, test.child, unlisted)
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		if again, err := starts.StartChild(t.Context(), call, test.child); again != run || err != nil {
+		if again, err := starts.StartChild(t.Context(), call, test.child, unlisted); again != run || err != nil {
 			t.Errorf("%s: again it is run %s, %v", name, again, err)
 		}
 		key := core.ThreadKey{Tenant: "acme", Thread: test.thread}
@@ -160,3 +160,6 @@ func TestAStateWhoseLogCannotBeRead(t *testing.T) {
 		}
 	}
 }
+
+// unlisted lists a child run nowhere.
+func unlisted(context.Context, core.ID) error { return nil }

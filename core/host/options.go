@@ -72,6 +72,10 @@ type Options struct {
 	Worker string
 	// Lease is how long a claim lasts unless it is renewed; 0: 30 s.
 	Lease time.Duration
+	// SweepAhead is how far [Host.Sweep] looks ahead: threads that become due within it are
+	// sent hints with a delay. It is for a Waker that passes its hints to a [Queue], and must be
+	// longer than the interval of the sweeps. 0: of a Queue 10 s, of another Waker none.
+	SweepAhead time.Duration
 	// Poll is the interval between looks for a cancel; capped at Lease/6; 0: 2 s.
 	Poll time.Duration
 
@@ -132,6 +136,7 @@ func (c *Options) complete() {
 		if c.Worker == "" && !c.alone { // other processes may have the store
 			c.Worker = c.Env.NewID().String()
 		}
+		c.SweepAhead = cmp.Or(c.SweepAhead, 2*sweepEvery)
 	}
 	if c.alone {
 		c.Poll, c.LeaveFor = cmp.Or(c.Poll, alonePoll), cmp.Or(c.LeaveFor, -1)

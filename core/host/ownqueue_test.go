@@ -234,6 +234,32 @@ func TestAProcessThatDiesLeavesItsRunToOthers(t *testing.T) {
 	}
 }
 
+// Work starts a run of another process at its time, although that process has the hint.
+func TestWorkStartsADelayedRunOfAnotherProcessInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		over := memory.New()
+		s := submission("t1", "hello")
+		s.Opening.Delay = 8 * time.Second
+		began := time.Now()
+		if _, err := onStore(t, over, soloParts()).Submit(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		b := onStore(t, over, soloParts())
+		stop := works(t, b)
+		defer stop()
+		for done := false; !done; time.Sleep(10 * time.Millisecond) {
+			th, err := b.Thread(t.Context(), local, "t1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			done = th.Delayed == 0 && th.ActiveRun.IsZero()
+		}
+		if took := time.Since(began); took < 8*time.Second || took > 9*time.Second {
+			t.Errorf("the run is over after %s, want it within a second after 8 s", took)
+		}
+	})
+}
+
 // Workers that are all in tools which wait for other runs do not stand in their way.
 func TestWorkersThatWaitForOtherRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"container/heap"
 	"context"
 	"slices"
@@ -70,8 +71,8 @@ func NewQueue(e *env.Env) *Queue {
 }
 
 // Wake implements mailbox.Waker. Its error is that of Others. If a thread has several hints,
-// the queue keeps the earliest: a worker that follows it and finds only later work sends
-// another.
+// the queue keeps the earliest, with the newest time of a ticket: a worker that follows it and
+// finds only later work sends another.
 func (q *Queue) Wake(ctx context.Context, hint core.WakeUp, delay time.Duration) error {
 	q.mu.Lock()
 	q.serial++
@@ -99,11 +100,13 @@ func (q *Queue) add(d Delivery, at time.Time) {
 		q.known[keyOf(d.Hint)] = m
 		heap.Push(&q.messages, m)
 	case at.Before(m.at):
+		d.Hint.WakeAt = cmp.Or(d.Hint.WakeAt, m.delivery.Hint.WakeAt)
 		m.delivery, m.at = d, at
 		if m.index >= 0 {
 			heap.Fix(&q.messages, m.index)
 		}
 	default:
+		m.delivery.Hint.WakeAt = cmp.Or(d.Hint.WakeAt, m.delivery.Hint.WakeAt)
 		return
 	}
 	if l == nil || l.waiting == 0 { // a call that waits for another thread, or a worker, will work on it

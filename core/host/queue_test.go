@@ -103,6 +103,36 @@ func TestHintsOfOneThread(t *testing.T) {
 	}
 }
 
+// A hint that takes the place of the hint of a ticket, or comes after it, has its time, so that a
+// worker which follows it too early sends the ticket's again. The newest time counts.
+func TestAHintKeepsTheTimeOfATicket(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		hints []core.WakeUp // each is due a second before the last
+		later bool          // or after it
+		want  int64
+	}{
+		{"none", []core.WakeUp{{}, {}}, false, 0},
+		{"an earlier hint", []core.WakeUp{{WakeAt: 7}, {}}, false, 7},
+		{"a later hint", []core.WakeUp{{WakeAt: 7}, {}}, true, 7},
+		{"an earlier time", []core.WakeUp{{WakeAt: 7}, {WakeAt: 5}}, false, 5},
+		{"a later time", []core.WakeUp{{WakeAt: 5}, {WakeAt: 7}}, true, 7},
+		{"a time that comes later", []core.WakeUp{{}, {WakeAt: 7}}, true, 7},
+	} {
+		q, delay := NewQueue(env.System()), -time.Hour
+		for _, hint := range tt.hints {
+			hint.Tenant, hint.Thread = "t", "a"
+			if delay -= time.Second; tt.later {
+				delay += 2 * time.Second
+			}
+			_ = q.Wake(t.Context(), hint, delay)
+		}
+		if got := q.Receive(t.Context(), 10); len(got) != 1 || got[0].Hint.WakeAt != tt.want {
+			t.Errorf("%s: %+v, want one hint with the time %d", tt.name, got, tt.want)
+		}
+	}
+}
+
 // withNews are the names of the waiters that have news.
 func withNews(waiters map[string]*waiter) (names []string) {
 	for _, name := range []string{"a", "a2", "b"} {

@@ -26,7 +26,8 @@ const longestRetry = 30 * time.Second
 // Work takes the steps of the runs whose hints are in this process's [Queue], of
 // Options.Workers concurrently, until ctx ends. It returns when the steps under way have
 // released their runs: other callers, another Work or another process continue them. It
-// sweeps first and then every 5 seconds, so that it finds what other processes have left.
+// sweeps first and then every 5 seconds, so that it finds what other processes have left. Each
+// sweep looks 10 seconds ahead, so that runs of another process start at their time.
 // If the store can list them (a method Claimed, which a store for one process has), Work
 // first releases the claims of a process that was killed.
 //

@@ -148,7 +148,7 @@ func TestAnEndThatIsOvertaken(t *testing.T) {
 		owed int
 	}{
 		{"by another decision", func(t *testing.T, c child) {
-			c.commit(t, thread.Decide{Run: c.last.RunID, Decision: 5, Resume: true, Child: true})
+			c.commit(t, thread.Decide{Run: c.last.RunID, Decision: 5, Resume: true, Child: core.ID{7}})
 		}, 0},
 		{"by the end of the thread", func(t *testing.T, c child) { c.commit(t, thread.Delete{Owner: "ann"}) }, 0},
 		{"by the end of the run, which the next look sees", func(t *testing.T, c child) { c.commit(t, thread.Cancel{}) }, 1},

@@ -20,6 +20,12 @@ type placing struct {
 	// start is the earliest time at which the run may start, unix milliseconds; 0:
 	// immediately.
 	start int64
+	// message makes the input that of another thread's message, under these ids: the open run
+	// reads it at its next step, and a run that waits goes on waiting. With Submission.Into no
+	// other run reads it. nil: it is not a message.
+	message *ids
+	// known is the thread's head, which the caller has read; nil: it is to be read.
+	known *thread.Head
 	// worker and lease are those of the claim of an inline submission.
 	worker string
 	lease  time.Duration
@@ -47,6 +53,10 @@ func change(in *Submission, p placing, ids ids, head *thread.Head, now int64) th
 		return e
 	}
 	switch {
+	case p.message != nil && p.mayJoin(in, head):
+		return thread.Input{ID: ids.dispatch, Kind: thread.InboxInternal, Owner: in.User, Dedupe: key}
+	case p.message != nil && !in.Into.IsZero():
+		return thread.Input{Owner: in.User} // which is refused: the run is over
 	// An inline run needs no interrupt on a free thread, and can claim it in the same write.
 	case in.Mode == ModeInterrupt && (head.Busy(now) || !p.inline):
 		return thread.Interrupt{Owner: in.User, Enqueue: &e}

@@ -21,7 +21,7 @@ import (
 // follows from the child's, so that a second attempt changes nothing.
 //
 // If no call waits any more, since the call has its result or the run is over, there is nothing
-// to deliver. A call may also not wait yet, if its child was quicker than its own step. The
+// to deliver, but for a detached child: see detached.go. A call may also not wait yet, if its child was quicker than its own step. The
 // call's status tells the two apart: until it is done, its ticket may come.
 
 // errNotYet: the call that is to wait for the child does not yet.
@@ -44,14 +44,24 @@ func (s *Service) tellParent(ctx context.Context, tenant string, child matter) e
 	if err != nil {
 		return err
 	}
-	if parent.Run.ID != child.parent.Run || parent.Run.Status == thread.Closing {
-		return nil // it is over, and so is its wait
+	over := parent.Run.ID != child.parent.Run || parent.Run.Status == thread.Closing
+	if !over && child.parent.Call != thread.NoCall {
+		return s.decideForChild(ctx, key, parent, child, encodeEnd(child.run))
 	}
-	payload := encodeEnd(child.run)
-	if child.parent.Call == thread.NoCall {
-		return s.sayToParent(ctx, key, parent, child.run.ID, payload)
+	if !over {
+		if over, err = s.sayToParent(ctx, key, parent, child.run); err != nil {
+			return err
+		}
 	}
-	return s.decideForChild(ctx, key, parent, child, payload)
+	if over && child.parent.Detached && child.parent.Call == thread.NoCall {
+		return s.tellThread(ctx, key, child)
+	}
+	return nil // it is over, and so is its wait
+}
+
+// endMessage is a child's end as a parent reads it for which no call waits.
+func endMessage(child core.Run) core.Message {
+	return core.UserMessage("A run that you started is over: " + string(encodeEnd(child)))
 }
 
 // encodeEnd encodes a child's end, its response cut to what can be passed on.
@@ -79,18 +89,20 @@ func (s *Service) decideForChild(ctx context.Context, key core.ThreadKey, parent
 	switch {
 	case at < 0 && parent.Run.Awaits(child.parent.Call):
 		return errNotYet
-	case at < 0, parent.Tickets[at].Decision != 0:
+	case at < 0: // the call has its result
+		return s.dropChild(ctx, key, parent, child.run.ID)
+	case parent.Tickets[at].Decision != 0:
 		return nil
 	}
 	decision := core.Decision{ID: id, Action: core.DecisionResume, Payload: payload}
 	deciding := Deciding{Target: id, User: parent.Owner, Decision: decision}
-	_, _, err := s.decide(ctx, key, deciding, decideOptions{child: true})
+	_, _, err := s.decide(ctx, key, deciding, decideOptions{child: child.run.ID})
 	if code := core.CodeOf(err); code == core.CodeInvalid || code == core.CodeTooLarge {
 		// The ticket asks for something other than a child's outcome: its call must not wait
 		// for ever.
 		s.log.WarnContext(ctx, "child's end does not fit its ticket", "tenant", key.Tenant, "thread", key.Thread, "run", parent.Run.ID, "error", err)
 		deciding.Decision = core.Decision{ID: id, Action: core.DecisionCancel, Reason: "what the child run came to is not what the call waits for"}
-		_, _, err = s.decide(ctx, key, deciding, decideOptions{child: true})
+		_, _, err = s.decide(ctx, key, deciding, decideOptions{child: child.run.ID})
 	}
 	if errors.Is(err, thread.ErrDecided) || errors.Is(err, thread.ErrDeleted) {
 		return nil
@@ -101,43 +113,57 @@ func (s *Service) decideForChild(ctx context.Context, key core.ThreadKey, parent
 	return err
 }
 
-// sayToParent gives the parent's run internal input, which its next step reads.
-func (s *Service) sayToParent(ctx context.Context, key core.ThreadKey, parent thread.Head, child core.ID, payload json.RawMessage) error {
+// dropChild takes a child that is over from the list of its parent, for whose end no call waits
+// any more.
+func (s *Service) dropChild(ctx context.Context, key core.ThreadKey, parent thread.Head, child core.ID) error {
+	if !slices.Contains(parent.Run.Children, child) {
+		return nil
+	}
+	_, _, err := s.Commit(ctx, key, parent, thread.DropChild{Run: parent.Run.ID, Child: child}, nil)
+	if errors.Is(err, thread.ErrDeleted) {
+		return nil
+	}
+	return err
+}
+
+// sayToParent gives the parent's run internal input, which its next step reads. over means that
+// the run is over and has not read it.
+func (s *Service) sayToParent(ctx context.Context, key core.ThreadKey, parent thread.Head, child core.Run) (over bool, err error) {
 	run, _, err := s.reads.runRecord(ctx, key, parent.Run.ID)
 	if err != nil {
-		return err
+		return false, err
 	}
-	id := childInput(child)
+	id := childInput(child.ID)
 	// After a while the head forgets the ids that it received: if a worker died before it could
 	// note its notice, the parent must not receive the notice twice.
 	if _, read, err := s.reads.readBy(ctx, key, parent, id); read || err != nil {
-		return err
+		return false, err
 	}
 	record, err := inputRecord(s.records, &thread.Queued{
 		Run: id, Dispatch: id, AgentID: run.AgentID, Origin: core.OriginInternal,
-		Messages: []core.Message{core.UserMessage("A run that you started is over: " + string(payload))},
+		Messages: []core.Message{endMessage(child)},
 	}, 0)
 	if err != nil {
-		return err
+		return false, err
 	}
 	c := commit{w: &s.writer, key: key,
 		choose: func(head thread.Head) thread.Change {
 			if head.Run.ID != parent.Run.ID { // never another run's
-				return thread.Input{}
+				return thread.Input{Owner: head.Owner} // which is refused
 			}
-			return thread.Input{ID: id, Kind: thread.InboxInternal, Owner: head.Owner, Dedupe: dedupe(id)}
+			return thread.Input{ID: id, Kind: thread.InboxInternal, Owner: head.Owner, Dedupe: dedupe(id), Child: child.ID}
 		},
 		build: func(thread.Head, thread.Result) ([]store.Record, error) { return []store.Record{record}, nil },
 	}
 	_, _, err = c.run(ctx, parent)
 	switch core.CodeOf(err) {
-	case core.CodeNotFound, core.CodeDeleted, core.CodeInvalid: // the run is over
-		return nil
+	case core.CodeNotFound, core.CodeDeleted, core.CodeInvalid:
+		return true, nil
 	}
 	if err != nil {
-		return fmt.Errorf("tell run %s: %w", parent.Run.ID, err)
+		return false, fmt.Errorf("tell run %s: %w", parent.Run.ID, err)
 	}
-	return nil
+	return false, nil
 }
 
 // childInput is the id of the input that tells of a child's end. It has the child's

@@ -48,7 +48,7 @@ func (s *Service) ClaimInline(ctx context.Context, known thread.Head, hint core.
 func (s *Service) claim(ctx context.Context, known thread.Head, hint core.WakeUp, change thread.TakeClaim) (head thread.Head, claimed bool, err error) {
 	// No condition is checked here. Apply refuses or changes nothing where the thread
 	// cannot be claimed, on the head that is written and not on one that was read.
-	change.Worker, change.Lease = s.worker, s.lease.Milliseconds()
+	change.Worker, change.Lease, change.WakeAt = s.worker, s.lease.Milliseconds(), hint.WakeAt
 	c := commit{w: &s.writer, key: hint.Key(), quiet: hint.Sweep, change: change, build: s.woken}
 	head, result, err := c.run(ctx, known)
 	switch {

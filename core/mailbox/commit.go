@@ -94,7 +94,7 @@ type commit struct {
 	pointers []store.Pointer
 	// quiet sends no hint for work that is not claimed.
 	quiet bool
-	// inline sends no hint: the caller claims next what the write makes possible.
+	// inline sends no hint for what can be claimed: the caller claims it next.
 	inline bool
 	// covers is the schema of a record that is stored already and that the write makes visible;
 	// 0: no such record.

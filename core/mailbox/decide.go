@@ -47,11 +47,12 @@ func (d Deciding) check() error {
 	return d.Decision.Check()
 }
 
-// normalized is the decision as it is stored: its payload without the spaces that may
-// differ between two attempts, and with an id. Without one of the client's the id is derived
+// normalized is the decision as it is stored: with its user, its payload without the spaces that
+// may differ between two attempts, and with an id. Without one of the client's the id is derived
 // from the content, so that the same request again is the same decision.
 func (d Deciding) normalized() (_ core.Decision, derived bool) {
 	said := d.Decision
+	said.User = d.User
 	var payload bytes.Buffer
 	// Clients may format the same payload differently; "null" says as much as no payload.
 	if json.Compact(&payload, said.Payload) == nil { // Check saw that it is JSON, if there is one
@@ -155,17 +156,17 @@ type deciding struct {
 	known bool
 	// other means that among the stored ones was another decision on the target.
 	other bool
-	// child means that the decision is the end of a child run, which alone may decide a
-	// ticket of that kind.
-	child bool
+	// child is the child run whose end the decision is, which alone may decide a ticket of
+	// that kind; zero: it is another's.
+	child core.ID
 }
 
 // decideOptions change how a decision is made; zero: as a client makes it.
 type decideOptions struct {
 	// inline means that no hint is sent.
 	inline bool
-	// child means that the decision is the end of a child run.
-	child bool
+	// child is the child run whose end the decision is; zero: it is another's.
+	child core.ID
 }
 
 // decide finds what the decision is about, checks it against that, and writes it. Others may
@@ -188,11 +189,13 @@ func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, o 
 		return Decided{}, head, err
 	}
 	u := deciding{s: s, key: key, asked: d, child: o.child}
-	u.said, u.derived = d.normalized()
+	if u.said, u.derived = d.normalized(); !o.child.IsZero() { // it is decided on behalf of the thread's owner, who has no part in it
+		u.said.User = ""
+	}
 	ticket, found, err := u.find(ctx, head)
 	switch {
 	case err != nil:
-	case ticket.Kind == core.TicketChild && !o.child: // before checking whether it would fit
+	case ticket.Kind == core.TicketChild && o.child.IsZero(): // before checking whether it would fit
 		err = fmt.Errorf("tool call %s: %w", core.Excerpt(ticket.CallID), thread.ErrChild)
 	case found:
 		// A repeated decision may name a call that has continued and waits again: it is

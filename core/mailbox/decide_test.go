@@ -51,21 +51,21 @@ func TestDecision(t *testing.T) {
 		record string
 		calls  []thread.CallStatus
 	}{
-		{"by the call", deciding("c1", "d"), "d", `{"schema":1,"decision_id":"d","action":"resume","suspension":"s1"}`,
+		{"by the call", deciding("c1", "d"), "d", `{"schema":1,"decision_id":"d","action":"resume","user":"ann","suspension":"s1"}`,
 			[]thread.CallStatus{thread.CallSuspended, thread.CallResuming}},
-		{"by the suspension", deciding("s1", "d"), "d", `{"schema":1,"decision_id":"d","action":"resume","suspension":"s1"}`,
+		{"by the suspension", deciding("s1", "d"), "d", `{"schema":1,"decision_id":"d","action":"resume","user":"ann","suspension":"s1"}`,
 			[]thread.CallStatus{thread.CallSuspended, thread.CallResuming}},
-		{"with a payload", deciding("s1", "d", says(`{ "approved": true }`)), "d", `{"schema":1,"decision_id":"d","action":"resume","payload":{"approved":true},"suspension":"s1"}`,
+		{"with a payload", deciding("s1", "d", says(`{ "approved": true }`)), "d", `{"schema":1,"decision_id":"d","action":"resume","payload":{"approved":true},"user":"ann","suspension":"s1"}`,
 			[]thread.CallStatus{thread.CallSuspended, thread.CallResuming}},
-		{"that refuses", deciding("s1", "d", says(`{"approved":false}`)), "d", `{"schema":1,"decision_id":"d","action":"resume","payload":{"approved":false},"suspension":"s1"}`,
+		{"that refuses", deciding("s1", "d", says(`{"approved":false}`)), "d", `{"schema":1,"decision_id":"d","action":"resume","payload":{"approved":false},"user":"ann","suspension":"s1"}`,
 			[]thread.CallStatus{thread.CallSuspended, thread.CallCancelling}},
-		{"that cancels", deciding("c1", "d", cancels, func(d *mailbox.Deciding) { d.Decision.Reason = "no" }), "d", `{"schema":1,"decision_id":"d","action":"cancel","reason":"no","suspension":"s1"}`,
+		{"that cancels", deciding("c1", "d", cancels, func(d *mailbox.Deciding) { d.Decision.Reason = "no" }), "d", `{"schema":1,"decision_id":"d","action":"cancel","reason":"no","user":"ann","suspension":"s1"}`,
 			[]thread.CallStatus{thread.CallSuspended, thread.CallCancelling}},
-		{"to be remembered", deciding("s1", "d", remembers), "d", `{"schema":1,"decision_id":"d","action":"resume","remember":"thread","remember_as":"rule","suspension":"s1"}`,
+		{"to be remembered", deciding("s1", "d", remembers), "d", `{"schema":1,"decision_id":"d","action":"resume","remember":"thread","remember_as":"rule","user":"ann","suspension":"s1"}`,
 			[]thread.CallStatus{thread.CallSuspended, thread.CallResuming}},
-		{"with a payload that says nothing, and without an id", deciding("s1", "", says("null")), "auto-c6a3861a62173a40dbf1edf7373dcdce", `{"schema":1,"decision_id":"auto-c6a3861a62173a40dbf1edf7373dcdce","action":"resume","suspension":"s1"}`,
+		{"with a payload that says nothing, and without an id", deciding("s1", "", says("null")), "auto-c6a3861a62173a40dbf1edf7373dcdce", `{"schema":1,"decision_id":"auto-c6a3861a62173a40dbf1edf7373dcdce","action":"resume","user":"ann","suspension":"s1"}`,
 			[]thread.CallStatus{thread.CallSuspended, thread.CallResuming}},
-		{"without an id", deciding("s1", ""), "auto-c6a3861a62173a40dbf1edf7373dcdce", `{"schema":1,"decision_id":"auto-c6a3861a62173a40dbf1edf7373dcdce","action":"resume","suspension":"s1"}`,
+		{"without an id", deciding("s1", ""), "auto-c6a3861a62173a40dbf1edf7373dcdce", `{"schema":1,"decision_id":"auto-c6a3861a62173a40dbf1edf7373dcdce","action":"resume","user":"ann","suspension":"s1"}`,
 			[]thread.CallStatus{thread.CallSuspended, thread.CallResuming}},
 	}
 	for _, tt := range tests {

@@ -244,7 +244,7 @@ func TestWhatAHeadOwesIsHintedForItsTime(t *testing.T) {
 		want []string
 	}{
 		{"nothing", func() []thread.OutboxEntry { return nil }, nil},
-		{"what another program delivers", func() []thread.OutboxEntry { return []thread.OutboxEntry{owed(thread.OutboxMessage, 0)} }, nil},
+		{"what another program delivers", func() []thread.OutboxEntry { return []thread.OutboxEntry{owed(9, 0)} }, nil},
 		{"what is due", func() []thread.OutboxEntry { return []thread.OutboxEntry{owed(thread.OutboxEnded, -time.Second)} }, []string{"t1 0s"}},
 		{"soon", func() []thread.OutboxEntry {
 			return []thread.OutboxEntry{owed(thread.OutboxEnded, 20*time.Second), owed(thread.OutboxChildEnded, 10*time.Second), owed(thread.OutboxWaiting, 30*time.Second)}

@@ -39,21 +39,30 @@
 //     version of the head: see [Service.WakeLeft].
 //   - These hints and the sweep's never renew themselves, or each sweep would add another, and
 //     each client that comes back.
+//   - A run that waits for a time has one hint on its way, with the time in it: requests that
+//     come twice, and writes beside the wait, send none, and a hint that comes too early sends
+//     itself again only if it is that one. Else a client would leave one with each request. The
+//     sweep replaces one that is lost: see thread.Hint.
+//   - Within one process, hints are lost with it. There the sweep looks ahead: see
+//     [Options.SweepAhead].
 //
 // # How a waiting run is woken
 //
-// A waiting run has no claim and no hint. Apart from a cancel or an interrupt, which end it,
-// three things end its wait:
+// A waiting run has no claim, and no hint but that of a time. Apart from a cancel or an interrupt,
+// which end it, four things end its wait:
 //
 //   - A decision, by [Service.Decide] or, at the end of a child run, by childended.go:
 //     deciding.write in decide.go commits a thread.Decide.
 //   - Input of a person, by [Service.Submit]: change in change.go returns a thread.Input, as
 //     the reply to the run's question.
 //   - The deadline of a ticket: the head is due then, [Service.Sweep] in sweep.go finds the
-//     thread, and the claim of its hint resumes the run.
+//     thread, and the claim of its hint ends the run.
+//   - The time to wake of a ticket: the claim of its hint decides the ticket in its own write, with
+//     a record by wokenIn in claim.go. The write by which the run waits sends the hint. If the time
+//     is further ahead than queues hold a hint back, a sweep sends it ten minutes before.
 //
 // The first two are writes of the head from which thread.Apply derives a hint;
-// commit.afterWrite in outcome.go sends it. In all three cases the worker that receives the
+// commit.afterWrite in outcome.go sends it. In all four cases the worker that receives the
 // hint claims the thread in [Service.ClaimFrom].
 //
 // # Requests that come twice

@@ -29,8 +29,8 @@ func TestAnEditedDecisionRaisesTheSchema(t *testing.T) {
 		schema uint16
 		record string
 	}{
-		{"edited", deciding("c0", "d", edits(`{ "a": 1 }`)), 2, `{"schema":2,"decision_id":"d","action":"resume","arguments":{"a":1},"suspension":"s0"}`},
-		{"plain", deciding("c0", "d"), 1, `{"schema":1,"decision_id":"d","action":"resume","suspension":"s0"}`},
+		{"edited", deciding("c0", "d", edits(`{ "a": 1 }`)), 2, `{"schema":2,"decision_id":"d","action":"resume","arguments":{"a":1},"user":"ann","suspension":"s0"}`},
+		{"plain", deciding("c0", "d"), 1, `{"schema":1,"decision_id":"d","action":"resume","user":"ann","suspension":"s0"}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w, _ := waiting(t, asks(0))

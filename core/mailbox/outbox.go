@@ -26,15 +26,16 @@ const (
 	skew = 500
 )
 
-// Deliver delivers the entries of a thread's outbox: to parents that a child is over, and
-// to the publisher the progress of runs. An entry leaves the head once it is delivered,
+// Deliver delivers the entries of a thread's outbox: to parents that a child is over, to
+// children that their parent is over, to other threads their messages, and to the publisher the
+// progress of runs. An entry leaves the head once it is delivered,
 // and is postponed when it could not be. An entry that is not due yet stays, except announcements
 // of the caller's own writes: those that are newer than the head of its claim. The zero Head:
 // it has no claim.
 //
 // Each worker calls it with the newest head that it knows, after its own work; if the process
 // dies before, the sweep delivers. So everything is delivered at least once: parents know
-// earlier notices, receivers of announcements recognize them by their ids. The error is that of
+// earlier notices, threads know earlier messages, receivers of announcements recognize them by their ids. The error is that of
 // a head that could not be written.
 func (s *Service) Deliver(ctx context.Context, key core.ThreadKey, head, claimed thread.Head) error {
 	var failed error
@@ -59,7 +60,8 @@ func (s *Service) Deliver(ctx context.Context, key core.ThreadKey, head, claimed
 				continue
 			}
 		}
-		next, _, err := s.Commit(context.WithoutCancel(ctx), key, head, s.deliver(ctx, key, head, e), nil)
+		change, records := s.attempt(ctx, key, head, e)
+		next, _, err := s.Commit(context.WithoutCancel(ctx), key, head, change, records)
 		if err != nil {
 			failed = errors.Join(failed, err)
 			continue
@@ -94,7 +96,15 @@ func (s *Service) begin(ctx context.Context, key core.ThreadKey, head thread.Hea
 	return next, !result.Duplicate, err
 }
 
-// deliver tries to deliver an entry, and returns what becomes of it: the transition that
+// attempt is a try to deliver an entry: what becomes of it, and the records of that.
+func (s *Service) attempt(ctx context.Context, key core.ThreadKey, head thread.Head, e thread.OutboxEntry) (thread.Delivered, build) {
+	if e.Kind == thread.OutboxMessage {
+		return s.deliverMessage(ctx, key, head, e)
+	}
+	return s.deliver(ctx, key, head, e), nil
+}
+
+// deliver tries to deliver a notice of a run, and returns what becomes of it: the transition that
 // clears it, since it was delivered or is pointless, or that puts it off. If a parent's call
 // does not wait yet, or the process has no publisher, the attempt has not failed; both are
 // repeated without a line in the log. A panic of a publisher is a failed attempt.
@@ -102,8 +112,12 @@ func (s *Service) deliver(ctx context.Context, key core.ThreadKey, head thread.H
 	done := thread.Delivered{ID: e.ID, Kind: e.Kind}
 	var about matter
 	err := env.Protect(func() (err error) {
-		if e.Kind == thread.OutboxWaiting && !waitStands(head, e) {
+		switch {
+		case e.Kind == thread.OutboxWaiting && !waitStands(head, e):
 			return errNoNews
+		case e.Kind == thread.OutboxCancel:
+			about.at = createdAt(e.ID)
+			return s.cancelChildren(ctx, key, e.ID)
 		}
 		if about, err = s.reads.matter(ctx, key, head, e); err != nil {
 			return err

@@ -32,7 +32,8 @@ func (c *commit) afterWrite(ctx context.Context, head thread.Head) (thread.Head,
 	w.slots.release(ctx, c.key, c.gone)
 	// A lost hint is not an error: the write counts, and the sweep finds the thread.
 	hint := c.plan.result.Hint
-	if c.inline || c.quiet && c.plan.result.Unchanged {
+	// Before the time of a ticket there is nothing to claim inline.
+	if c.quiet && c.plan.result.Unchanged || c.inline && hint != nil && hint.WakeAt == 0 {
 		hint = nil
 	}
 	w.wakes.afterWrite(ctx, c.key, head, hint, c.plan.result.Second, c.where.hint)

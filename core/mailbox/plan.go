@@ -7,6 +7,7 @@ import (
 
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/point"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -119,7 +120,8 @@ func (c *commit) makePlan(ctx context.Context, head thread.Head) error {
 }
 
 // addRecords adds the pointers and records of the plan, in the order in which they are
-// stored: audits, the listing of a run that the transition opened, then those of build. now
+// stored: audits, the listing of a run that the transition opened, what an ended run owes its
+// children, then those of build. now
 // is the transition's, in unix milliseconds: audits have it where ends are announced.
 func (c *commit) addRecords(head, next thread.Head, now int64, result thread.Result) error {
 	batch, records := &c.plan.batch, c.w.records
@@ -142,6 +144,13 @@ func (c *commit) addRecords(head, next thread.Head, now int64, result thread.Res
 			return err
 		}
 		batch.Records = append(batch.Records, listing)
+	}
+	if result.Left != nil {
+		payload, err := records.EncodeOutbox(result.Left.Record())
+		if err != nil {
+			return err
+		}
+		batch.Records = append(batch.Records, store.Record{Name: recordname.Outbox(result.Left.ID), Payload: payload})
 	}
 	if c.build == nil {
 		return nil

@@ -87,6 +87,9 @@ func (r reader) accepted(ctx context.Context, key core.ThreadKey, head thread.He
 			}
 		}
 	}
+	if run == dispatch {
+		ids = ids[:1]
+	}
 	for _, id := range ids {
 		if _, found, err := r.runRecord(ctx, key, id); found || err != nil {
 			return id, false, found, err

@@ -202,7 +202,8 @@ func (r reader) decision(ctx context.Context, key core.ThreadKey, name string) (
 	return stored, schema, true, nil
 }
 
-// same refuses a decision with other content than the stored one with its id. Payloads are
+// same refuses a decision with other content than the stored one with its id. The user may be
+// another one: the first decision counts. Payloads are
 // compared as bytes: both have been compacted (normalized), and a client that retries its
 // request sends the same text.
 func (u *deciding) same(stored thread.DecisionRecord) error {

@@ -28,6 +28,11 @@ type Options struct {
 	Worker string
 	// Lease is how long a claim holds without renewal; 0: 30 seconds.
 	Lease time.Duration
+	// SweepAhead is how far a sweep looks ahead: threads that become due within it are sent hints
+	// with a delay. It is for a queue whose hints are lost with the process, and must be longer
+	// than the interval of the sweeps; the queue must keep one hint of each thread, since
+	// each sweep sends it again. 0: a sweep wakes threads that are due.
+	SweepAhead time.Duration
 	// Fits checks the payload of a decision against what its ticket asks for, before it is
 	// stored; see toolcall.CheckDecision. nil: nothing is checked.
 	Fits func(core.Ticket, core.Decision) error
@@ -78,6 +83,7 @@ type Service struct {
 
 	worker    string
 	lease     time.Duration
+	ahead     time.Duration      // of a sweep
 	keep      time.Duration      // how long usage is kept; 0: nothing is metered
 	ledger    *accounting.Ledger // sums the records of usage
 	fits      func(core.Ticket, core.Decision) error
@@ -115,7 +121,7 @@ func New(o Options) (*Service, error) {
 	}
 	s := &Service{
 		env: o.Env, store: o.Store, records: o.Records, woken: wokenIn(o.Records), waker: o.Waker, log: o.Logger,
-		worker: o.Worker, lease: o.Lease, keep: o.KeepUsage, fits: o.Fits, aside: o.Quarantined, accepts: o.Accepts, publisher: o.Publisher,
+		worker: o.Worker, lease: o.Lease, ahead: o.SweepAhead, keep: o.KeepUsage, fits: o.Fits, aside: o.Quarantined, accepts: o.Accepts, publisher: o.Publisher,
 		ledger: ledger,
 		reads:  reader{env: o.Env, store: o.Store, records: o.Records, price: o.Price},
 		wakes:  wakes{env: o.Env, waker: o.Waker, log: o.Logger},

@@ -135,6 +135,10 @@ type Opening struct {
 	// Parent receives the end of the run; see [Parent]. nil: no parent. Such input always opens
 	// a separate run, so that it can only be queued.
 	Parent *Parent
+	// RunID is the id of a child run, which its parent's head lists before it is submitted: see
+	// Parent.Listed. With a Key that was used before, the run of that attempt counts. Zero: a
+	// new id.
+	RunID core.ID
 }
 
 // Parent is the run of another thread of the tenant that started a run, and what waits
@@ -152,6 +156,21 @@ type Parent struct {
 	// ToolCall is the id of the call that started the child, as the model named it. It is
 	// shown to clients only.
 	ToolCall string
+	// Listed means that the parent's head lists the child, so that the end of the parent ends
+	// the child. A child that is first claimed after that end is cancelled then.
+	Listed bool
+	// Detached means that the child continues after the end of its parent.
+	Detached bool
+	// Root is the run at the top of the tree, which no call has started; zero: not known.
+	Root core.ID
+	// Agents are the ids of the agents from the root's to that of Run, oldest first, at most
+	// core.MaxDepth; nil: not known.
+	Agents []string
+	// MaxTokens and Deadline are the child's share of the budget of Run: tokens, input and
+	// output together, and a time in unix milliseconds. The child ends as a stop policy would
+	// end it. 0: no limit.
+	MaxTokens int64
+	Deadline  int64
 }
 
 // check validates a parent; nil is valid. mode is the submission's: a child run is queued,
@@ -166,6 +185,15 @@ func (p *Parent) check(mode Mode) error {
 		return core.Errorf(core.CodeInvalid, "parent: call %d, allowed are 0 to %d and %d", p.Call, thread.MaxCalls-1, thread.NoCall)
 	case mode != "" && mode != ModeQueue:
 		return core.Errorf(core.CodeInvalid, "parent: mode %q, a child run can only be queued", mode)
+	case len(p.Agents) > core.MaxDepth:
+		return core.Errorf(core.CodeInvalid, "parent: %d agents, at most %d are allowed", len(p.Agents), core.MaxDepth)
+	case p.MaxTokens < 0 || p.Deadline < 0:
+		return core.Errorf(core.CodeInvalid, "parent: %d tokens until %d, want 0 (no limit) or more", p.MaxTokens, p.Deadline)
+	}
+	for _, id := range p.Agents {
+		if err := core.CheckName("parent: agent", id); err != nil {
+			return err
+		}
 	}
 	return core.CheckName("parent thread id", p.Thread)
 }

@@ -70,7 +70,14 @@ func (s *Service) submit(ctx context.Context, sub Submission, p placing) (receip
 	if p.start, err = sub.Opening.start(s.env.Millis()); err != nil {
 		return Receipt{}, thread.Head{}, err
 	}
-	u := submission{s: s, in: sub, given: sub.Messages, placing: p, ids: ids{s.env.NewID(), s.env.NewID()}}
+	u := submission{s: s, in: sub, given: sub.Messages, placing: p, ids: ids{run: sub.Opening.RunID}}
+	if u.ids.run.IsZero() {
+		u.ids.run = s.env.NewID()
+	}
+	u.ids.dispatch = s.env.NewID()
+	if p.message != nil {
+		u.ids = *p.message
+	}
 	if err := u.keyByRetake(ctx); err != nil {
 		return Receipt{}, thread.Head{}, s.outward(ctx, sub.Thread, "input", err)
 	}
@@ -99,6 +106,9 @@ func (s *Service) submit(ctx context.Context, sub Submission, p placing) (receip
 // used before, and was not.
 func (u *submission) look(ctx context.Context) (head thread.Head, err error) {
 	s, at := u.s, u.in.Thread
+	if u.placing.known != nil {
+		return *u.placing.known, nil
+	}
 	if u.in.Key.Value == "" {
 		return s.Head(ctx, at)
 	}
@@ -304,6 +314,7 @@ func (u *submission) writeOver(ctx context.Context, head thread.Head, input stri
 func (u *submission) commit(build func(thread.Head) ([]store.Record, error)) commit {
 	return commit{
 		w: &u.s.writer, key: u.in.Thread, choose: u.change, pointers: u.pointers(), accepted: u.acceptedBefore, covers: u.covers,
+		doubt: u.placing.message != nil, // another worker may have delivered it before, at any head
 		build: func(next thread.Head, _ thread.Result) ([]store.Record, error) { return build(next) },
 	}
 }

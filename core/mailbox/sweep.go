@@ -1,10 +1,12 @@
 package mailbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -20,7 +22,8 @@ const sweepPage = 100
 // work beyond the queue's longest delay. It goes through all shards, page by page, until its
 // time is over, or through none if the store knows that nothing is due. It starts at
 // another shard each time, so that threads which no worker can claim hold up no others. It
-// returns how many threads it woke, and the first error of each shard. Where tenants have
+// returns how many threads it woke, those included that are not due before
+// [Options.SweepAhead] is over, and the first error of each shard. Where tenants have
 // limits it then releases the slots of runs that are over: see package accounting.
 func (s *Service) Sweep(ctx context.Context) (woken int, err error) {
 	w := sweeper{env: s.env, due: s.store, waker: s.waker}
@@ -31,7 +34,7 @@ func (s *Service) Sweep(ctx context.Context) (woken int, err error) {
 	if quiet {
 		return 0, s.slots.sweep(ctx)
 	}
-	until := s.env.Millis() // fixed, else threads that become due during the sweep would keep it going
+	until := s.env.Millis() + s.ahead.Milliseconds() // fixed, else threads that become due during the sweep would keep it going
 	for i := range store.Shards {
 		n, failed := w.shard(ctx, (first+i)%store.Shards, until)
 		woken, err = woken+n, errors.Join(err, failed)
@@ -76,11 +79,7 @@ func (w sweeper) shard(ctx context.Context, shard int, until int64) (woken int, 
 		if err != nil {
 			return woken, errors.Join(failed, fmt.Errorf("list overdue threads of shard %d: %w", shard, err))
 		}
-		hints := make([]core.WakeUp, len(page))
-		for i, due := range page {
-			hints[i] = core.WakeUp{Tenant: due.Key.Tenant, Thread: due.Key.Thread, Sweep: true}
-		}
-		n, err := w.wake(ctx, hints)
+		n, err := w.wake(ctx, page)
 		woken += n
 		if failed == nil {
 			failed = err
@@ -93,17 +92,34 @@ func (w sweeper) shard(ctx context.Context, shard int, until int64) (woken int, 
 	return woken, failed
 }
 
-// wake sends the hints of a page, in as few calls as the waker can.
-func (w sweeper) wake(ctx context.Context, hints []core.WakeUp) (woken int, err error) {
-	if together, ok := w.waker.(BatchWaker); ok && len(hints) > 1 {
-		return w.wakeTogether(ctx, together, hints)
+// wake sends the hints of a page, in as few calls as the waker can. The page is in the order of
+// its times: hints that need a delay are at its end, and are sent one by one.
+func (w sweeper) wake(ctx context.Context, page []store.Overdue) (woken int, failed error) {
+	now := w.env.Millis()
+	later := slices.IndexFunc(page, func(due store.Overdue) bool { return due.At > now })
+	if later < 0 {
+		later = len(page)
 	}
-	return w.wakeEach(ctx, hints)
+	if together, ok := w.waker.(BatchWaker); ok && later > 1 {
+		woken, failed = w.wakeTogether(ctx, together, page[:later])
+		page = page[later:]
+	}
+	n, err := w.wakeEach(ctx, page, now)
+	return woken + n, cmp.Or(failed, err)
+}
+
+// hintOf is a sweep's hint of a thread.
+func hintOf(due store.Overdue) core.WakeUp {
+	return core.WakeUp{Tenant: due.Key.Tenant, Thread: due.Key.Thread, Sweep: true}
 }
 
 // wakeTogether sends the hints in batches. An error has the number of those that were not sent,
 // if the waker knows.
-func (w sweeper) wakeTogether(ctx context.Context, waker BatchWaker, hints []core.WakeUp) (woken int, err error) {
+func (w sweeper) wakeTogether(ctx context.Context, waker BatchWaker, page []store.Overdue) (woken int, err error) {
+	hints := make([]core.WakeUp, len(page))
+	for i, due := range page {
+		hints[i] = hintOf(due)
+	}
 	done := w.env.Reach(point.SweepHint)
 	err = waker.WakeBatch(ctx, hints, 0)
 	done()
@@ -118,18 +134,18 @@ func (w sweeper) wakeTogether(ctx context.Context, waker BatchWaker, hints []cor
 	return len(hints) - lost, fmt.Errorf("wake overdue threads: %w", err)
 }
 
-// wakeEach sends the hints one by one, as long as there is time.
-// A hint that fails does not end it; the first error is returned.
-func (w sweeper) wakeEach(ctx context.Context, hints []core.WakeUp) (woken int, failed error) {
-	for i := 0; i < len(hints) && ctx.Err() == nil; i++ {
+// wakeEach sends the hints one by one, as long as there is time, those of threads that are not
+// due now with a delay. A hint that fails does not end it; the first error is returned.
+func (w sweeper) wakeEach(ctx context.Context, page []store.Overdue, now int64) (woken int, failed error) {
+	for i := 0; i < len(page) && ctx.Err() == nil; i++ {
 		done := w.env.Reach(point.SweepHint)
-		err := w.waker.Wake(ctx, hints[i], 0)
+		err := w.waker.Wake(ctx, hintOf(page[i]), time.Duration(max(page[i].At-now, 0))*time.Millisecond)
 		done()
 		switch {
 		case err == nil:
 			woken++
 		case failed == nil:
-			failed = fmt.Errorf("wake overdue thread %s: %w", hints[i].Key(), err)
+			failed = fmt.Errorf("wake overdue thread %s: %w", page[i].Key, err)
 		}
 	}
 	return woken, failed

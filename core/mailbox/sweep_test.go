@@ -148,6 +148,87 @@ func TestASweepWakesAShardTogether(t *testing.T) {
 	}
 }
 
+// A sweep that looks ahead sends delayed hints for what becomes due within that time, one by one;
+// what is due goes together.
+func TestASweepLooksAhead(t *testing.T) {
+	list := func(t *testing.T, times ...time.Duration) []store.Overdue {
+		t.Helper()
+		page := make([]store.Overdue, len(times))
+		for i, at := range times {
+			page[i] = store.Overdue{Key: core.ThreadKey{Tenant: "t", Thread: strconv.Itoa(i)}, At: time.Now().Add(at).UnixMilli()}
+		}
+		return page
+	}
+	tests := []struct {
+		name    string
+		ahead   time.Duration
+		due     []time.Duration
+		hints   []string
+		batches []int
+	}{
+		{"not at all", 0, []time.Duration{-time.Second, 0, time.Millisecond}, []string{"0 0s", "1 0s"}, []int{2}},
+		{"ten seconds", 10 * time.Second, []time.Duration{-time.Second, 0, time.Millisecond, 10 * time.Second, 10*time.Second + time.Millisecond}, []string{"0 0s", "1 0s", "2 1ms", "3 10s"}, []int{2}},
+		{"one is due", 10 * time.Second, []time.Duration{0, time.Second}, []string{"0 0s", "1 1s"}, nil},
+		{"none is due", 10 * time.Second, []time.Duration{time.Second, 2 * time.Second}, []string{"0 1s", "1 2s"}, nil},
+	}
+	for _, tt := range tests {
+		for _, batches := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, in batches %t", tt.name, batches), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t)
+					due := list(t, tt.due...)
+					w.store.OnOverdue = func(_ context.Context, shard int, until int64, _ *store.Overdue, _ int) (page []store.Overdue, err error) {
+						for _, d := range due {
+							if shard == 3 && d.At <= until {
+								page = append(page, d)
+							}
+						}
+						return page, nil
+					}
+					var queue interface {
+						mailbox.Waker
+						Lines() []string
+					} = w.queue
+					both := &batched{}
+					if batches {
+						queue = both
+					}
+					box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: queue, SweepAhead: tt.ahead, Logger: slog.New(slog.DiscardHandler)})
+					if err != nil {
+						t.Fatal(err)
+					}
+					woken, err := box.Sweep(t.Context())
+					if woken != len(tt.hints) || err != nil {
+						t.Errorf("woken %d, %v; want %d", woken, err, len(tt.hints))
+					}
+					if diff := cmp.Diff(tt.hints, queue.Lines()); diff != "" {
+						t.Errorf("hints (-want +got):\n%s", diff)
+					}
+					if diff := cmp.Diff(tt.batches, both.sizes); batches && diff != "" {
+						t.Errorf("sizes of the batches (-want +got):\n%s", diff)
+					}
+				})
+			})
+		}
+	}
+}
+
+// batched is a queue that takes hints in batches, too.
+type batched struct {
+	mailboxtest.Queue
+	sizes []int
+}
+
+func (q *batched) WakeBatch(ctx context.Context, hints []core.WakeUp, delay time.Duration) error {
+	q.sizes = append(q.sizes, len(hints))
+	for _, h := range hints {
+		if err := q.Wake(ctx, h, delay); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Every overdue thread is woken once, however many there are and whoever cannot
 // be claimed: a page of a shard has 100, and some shards here have more.
 func TestSweepWakesEveryOverdueThreadPastItsPages(t *testing.T) {

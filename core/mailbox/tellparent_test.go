@@ -133,15 +133,15 @@ func TestWhenThereIsNobodyToTell(t *testing.T) {
 			c.calls(t, c.claim(t), false, asks(0))
 		}, true},
 		{"another has told it", func(t *testing.T, c child) {
-			c.commit(t, thread.Decide{Run: c.last.RunID, Decision: 5, Resume: true, Child: true})
+			c.commit(t, thread.Decide{Run: c.last.RunID, Decision: 5, Resume: true, Child: core.ID{7}})
 		}, true},
 		{"the call is done", func(t *testing.T, c child) {
-			c.commit(t, thread.Decide{Run: c.last.RunID, Decision: 5, Resume: true, Child: true})
+			c.commit(t, thread.Decide{Run: c.last.RunID, Decision: 5, Resume: true, Child: core.ID{7}})
 			c.goesOn(t)
 		}, true},
 		{"it was told, and the call waits for a person since", func(t *testing.T, c child) {
 			id := c.receipt.RunID.String()
-			c.commit(t, thread.Decide{Run: c.last.RunID, Decision: thread.DecisionKey(c.last.RunID, id, id), Resume: true, Child: true})
+			c.commit(t, thread.Decide{Run: c.last.RunID, Decision: thread.DecisionKey(c.last.RunID, id, id), Resume: true, Child: core.ID{7}})
 			c.suspend(t, c.claim(t), thread.Wait, asks(0))
 		}, true},
 		{"the parent cannot be read", func(_ *testing.T, c child) {

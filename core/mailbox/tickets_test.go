@@ -20,6 +20,7 @@ func TestTickets(t *testing.T) {
 	head := w.head(t)
 	got, err := w.Tickets(t.Context(), key, head)
 	said := deciding("c0", "d").Decision
+	said.User = "ann"
 	want := []core.Ticket{asks(0, func(t *core.Ticket) { t.Decision = &said }), asks(1)}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)

@@ -89,7 +89,7 @@ func (w wakes) afterWrite(ctx context.Context, key core.ThreadKey, head thread.H
 	wait := func(until int64) time.Duration { return max(0, time.Duration(until-w.env.Millis())*time.Millisecond) }
 	body := core.WakeUp{Tenant: key.Tenant, Thread: key.Thread, Dispatch: head.Run.Dispatch, Epoch: head.Epoch}
 	if hint != nil {
-		body.Dispatch, body.Followed = hint.Dispatch, hint.Followed
+		body.Dispatch, body.Followed, body.WakeAt = hint.Dispatch, hint.Followed, hint.WakeAt
 	}
 	switch waker, ok := w.waker.(SecondWaker); {
 	case hint == nil && second == 0:

@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 
+	"github.com/reveille-run/reveille/core/internal/registered"
 	"github.com/reveille-run/reveille/core/state"
 )
 
@@ -15,6 +16,17 @@ type Plugin interface {
 	// no effect. The values that it reads of the agent's sections (see [Section]) hold for
 	// this agent alone.
 	Register(r *Registrar) error
+}
+
+// Delegate is an agent that another one may run: one of the delegates of its spec.
+type Delegate = registered.Delegate
+
+// Implied is a [Plugin] that agents also have without naming it in their spec, such as the
+// plugin that runs delegates. A program may register it although no agent has it.
+type Implied interface {
+	Plugin
+	// Implied reports whether an agent has the plugin, given the delegates of its spec.
+	Implied(delegates []Delegate) bool
 }
 
 // Hook runs at a phase and returns a command. C is the phase's context. It may run twice,

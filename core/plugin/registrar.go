@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/registered"
@@ -90,3 +91,12 @@ func (r *Registrar) ToolPattern(path, text string, matches func(name string) boo
 
 // Tool adds a tool.
 func (r *Registrar) Tool(t tool.Tool) { r.to.Add(registered.Part{Kind: registered.Tool, Value: t}) }
+
+// Delegates returns the agents that the agent's spec names as its delegates, in their order.
+func (r *Registrar) Delegates() []Delegate { return slices.Clone(r.to.Delegates) }
+
+// DelegateTool adds the tool by which the agent runs one of its delegates. The agent has it also
+// if its allowed tools do not name it, since its delegates do. Its excluded tools can name it.
+func (r *Registrar) DelegateTool(delegate string, t tool.Tool) {
+	r.to.Add(registered.Part{Kind: registered.DelegateTool, Name: delegate, Value: t})
+}

@@ -6,6 +6,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/plugins/delegate"
 	"github.com/reveille-run/reveille/core/plugins/permission"
 )
 
@@ -60,6 +61,28 @@ func PermissionPlugin() Plugin { return permission.Plugin{} }
 
 // Permit returns permission rules as a setting, for [Sections].
 func Permit(p Permissions) Setting { return permission.Section.Setting(p) }
+
+// Settings of delegates: of the agents that an agent may run.
+type (
+	// DelegateSettings are the settings of one delegate, see [Delegate].
+	DelegateSettings = delegate.Settings
+)
+
+// The values of DelegateSettings that are not the defaults.
+const (
+	// DelegateKept is a value of DelegateSettings.Thread: the delegate remembers the calls of a
+	// thread.
+	DelegateKept = delegate.ThreadKept
+	// DelegateDetach is a value of DelegateSettings.OnParentEnd: the delegate continues when the
+	// run that has called it ends.
+	DelegateDetach = delegate.Detach
+)
+
+// Delegate returns the settings of delegates by their ids as a setting, for [Sections]. A
+// delegate needs none: AgentSpec.Delegates names it.
+func Delegate(agents map[string]DelegateSettings) Setting {
+	return delegate.Section.Setting(delegate.Config{Agents: agents})
+}
 
 // Stop policies end a run before its model does.
 type (

@@ -12,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/feed"
 	"github.com/reveille-run/reveille/core/internal/typed"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/plugins/delegate"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -41,8 +42,8 @@ type Options struct {
 }
 
 // New returns a runtime of the parts. It resolves every agent, so that a missing or wrong part
-// is an error of New, which names the agent and the field. Nil options keep everything in
-// memory.
+// is an error of New, which names the agent and the field. Agents have a tool for each of their
+// delegates, see core/plugins/delegate. Nil options keep everything in memory.
 //
 // The runtime's tenant is "local" and it has no user, unless [Runtime.As] sets another
 // identity.
@@ -51,7 +52,7 @@ func New(parts Parts, o *Options) (*Runtime, error) {
 		o = &Options{}
 	}
 	h, err := host.New(host.Options{
-		Env: env.System(), Store: o.Store, Waker: o.Queue, Workers: o.Workers, Lease: o.Lease, Logger: o.Logger, Agents: parts,
+		Env: env.System(), Store: o.Store, Waker: o.Queue, Workers: o.Workers, Lease: o.Lease, Logger: o.Logger, Agents: delegate.In(parts),
 	})
 	if err != nil {
 		return nil, err

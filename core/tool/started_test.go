@@ -20,6 +20,7 @@ import (
 type nursery struct {
 	started []tool.Child
 	of      []string // the calls that have started them
+	above   []string // the agents of the lineage
 }
 
 func (n *nursery) StartChild(_ context.Context, call tool.Call, child tool.Child) (core.ID, error) {
@@ -27,21 +28,30 @@ func (n *nursery) StartChild(_ context.Context, call tool.Call, child tool.Child
 	return core.ID{15: 7}, nil
 }
 
+func (n *nursery) Lineage() tool.Lineage { return tool.Lineage{Agents: n.above} }
+
 func TestACallStartsAChild(t *testing.T) {
 	for name, test := range map[string]struct {
 		child tool.Child
 		none  bool // the host starts no runs
+		above []string
 		code  core.Code
 		text  string
 	}{
-		"a child":                 {child: tool.Child{Agent: "poet", Thread: "other"}},
+		"a child":                 {child: tool.Child{Agent: "poet", Thread: "other", Background: true}},
+		"on a thread, awaited":    {child: tool.Child{Agent: "poet", Thread: "other"}, code: core.CodeInvalid, text: `child: thread "other" is for a child in the background; a call waits only for one on its own child threads, see Kept`},
+		"on a kept thread":        {child: tool.Child{Agent: "poet", Kept: "notes", Detached: true}},
+		"with no name of one":     {child: tool.Child{Agent: "poet", Kept: "a b"}, code: core.CodeInvalid, text: `child: kept "a b" has the character ' ', allowed are A-Z a-z 0-9 . _ : -`},
+		"on two threads":          {child: tool.Child{Agent: "poet", Thread: "other", Kept: "notes", Background: true}, code: core.CodeInvalid, text: `child: there is both thread "other" and kept "notes"`},
+		"at depth 4":              {child: tool.Child{Agent: "poet"}, above: []string{"a", "b", "c", "d", "e"}},
+		"at depth 5":              {child: tool.Child{Agent: "poet"}, above: []string{"a", "b", "c", "d", "e", "f"}, code: core.CodeInvalid, text: "child: the run is at depth 5 (a -> b -> c -> d -> e -> f), where no run starts another"},
 		"without a thread":        {child: tool.Child{Agent: "poet"}},
 		"with a name":             {child: tool.Child{Agent: "poet", Name: "first"}},
 		"with none that may be":   {child: tool.Child{Agent: "poet", Name: "a#b"}, code: core.CodeInvalid, text: `child: name "a#b" has the character '#', allowed are A-Z a-z 0-9 . _ : -`},
 		"on the call's thread":    {child: tool.Child{Agent: "poet", Thread: "t"}, code: core.CodeInvalid, text: `child: thread "t" is that of the call, for whose end it would wait`},
 		"where no run is started": {child: tool.Child{Agent: "poet"}, none: true, code: core.CodeUnsupported, text: "tool delegate cannot start a run here"},
 	} {
-		n := &nursery{}
+		n := &nursery{above: test.above}
 		c := tool.Call{Name: "delegate", Thread: core.ThreadKey{Tenant: "acme", Thread: "t"}, Children: n}
 		if test.none {
 			c.Children = nil

@@ -95,7 +95,12 @@ type Call struct {
 	// Children starts runs for [Call.Start]; nil: the host starts none.
 	Children interface {
 		StartChild(ctx context.Context, call Call, child Child) (run core.ID, err error)
+		// Lineage is what [Call.Lineage] returns.
+		Lineage() Lineage
 	}
+	// Others reads, cancels and notifies runs of other threads: see [Call.Send]; nil: the host
+	// has no access to them.
+	Others Others
 	// Live is the run's: it passes on what the tool shows of its work, see [Call.Progress],
 	// [Call.Output] and [Call.Activity]; nil: no reader listens.
 	Live *show.Live

@@ -34,9 +34,18 @@ func (e *encoder) toolCall(in core.Event) {
 		}
 	case core.EventToolCallResumed:
 		e.forgetTicket(in.CallID)
+		e.custom("reveille.tool_call_resumed", resumed{in.CallID, in.DecisionID, in.Action, in.DecidedBy})
 	case core.EventToolCallDone:
 		e.callDone(in)
 	}
+}
+
+// resumed is the value of a custom event: a call that waited continues after a decision.
+type resumed struct {
+	CallID     string              `json:"tool_call_id"`
+	DecisionID string              `json:"decision_id"`
+	Action     core.DecisionAction `json:"action"`
+	DecidedBy  *core.Decider       `json:"decided_by,omitempty"`
 }
 
 // callStart starts a call, after the text of its turn.

@@ -12,15 +12,17 @@ func (e *encoder) data(name string, value any) {
 	e.emit(chunk{Type: name, Data: value, Transient: true})
 }
 
-// telemetry emits the data of an event that is no part of the message.
-func (e *encoder) telemetry(event core.Event) {
+// progress emits the data of an event that is nothing else in the protocol.
+func (e *encoder) progress(event core.Event) {
 	switch event.Type {
+	case core.EventToolCallResumed:
+		e.data("data-tool-call-resumed", resumed{event.CallID, event.DecisionID, event.Action, event.DecidedBy})
 	case core.EventInferenceRetry:
-		e.retry(event)
+		e.data("data-inference-retry", retry{event.Failed, event.Wait, event.Reason})
 	case core.EventModelSwitch:
-		e.modelSwitch(event)
+		e.data("data-model-switch", modelSwitch{event.From, event.Model, event.Reason, event.Failed})
 	case core.EventModelCircuit:
-		e.modelCircuit(event)
+		e.data("data-model-circuit", modelCircuit{event.Model, event.Status, event.Wait})
 	case core.EventPrefixChanged:
 		e.data("data-prefix-changed", changed{event.Reason})
 	case core.EventContextCompacted:
@@ -96,20 +98,12 @@ type retry struct {
 	Reason string `json:"reason"`
 }
 
-func (e *encoder) retry(event core.Event) {
-	e.data("data-inference-retry", retry{event.Failed, event.Wait, event.Reason})
-}
-
 // modelSwitch is the data of data-model-switch: the run continues with another model.
 type modelSwitch struct {
 	From   string `json:"from"`
 	Model  string `json:"model"`
 	Reason string `json:"reason"`
 	Failed int    `json:"failed,omitempty"`
-}
-
-func (e *encoder) modelSwitch(event core.Event) {
-	e.data("data-model-switch", modelSwitch{event.From, event.Model, event.Reason, event.Failed})
 }
 
 // modelCircuit is the data of data-model-circuit: the state of a model's circuit in the
@@ -120,6 +114,10 @@ type modelCircuit struct {
 	Wait  int64  `json:"waitMs,omitempty"`
 }
 
-func (e *encoder) modelCircuit(event core.Event) {
-	e.data("data-model-circuit", modelCircuit{event.Model, event.Status, event.Wait})
+// resumed is the data of data-tool-call-resumed: a call that waited continues after a decision.
+type resumed struct {
+	CallID     string              `json:"toolCallId"`
+	DecisionID string              `json:"decisionId"`
+	Action     core.DecisionAction `json:"action"`
+	DecidedBy  *core.Decider       `json:"decidedBy,omitempty"`
 }

@@ -108,7 +108,7 @@ func (e *encoder) Encode(event core.Event) [][]byte {
 	case core.EventRunFinish:
 		e.finish(event.Termination)
 	default:
-		e.telemetry(event)
+		e.progress(event)
 	}
 	return e.out
 }

@@ -95,6 +95,7 @@ var keys600 = map[string]string{
 	"data-context-compacted":  "data | transient",
 	"data-context-skipped":    "data | transient",
 	"data-run-info":           "data | transient",
+	"data-tool-call-resumed":  "data | transient",
 	"start":                   "| messageId",
 	"finish":                  "finishReason",
 	"abort":                   "",

@@ -30,6 +30,6 @@ func addShort(m *members, e *core.Event) {
 func isShort(e *core.Event) bool {
 	texts := len(e.Origin) + len(e.ActivityType) + len(e.DecisionID) + len(e.Action) + len(e.Reason) + len(e.From) + len(e.Error) + len(e.Code)
 	values := len(e.Content) + len(e.EncryptedValue) + len(e.Metadata) + len(e.Patch) + len(e.Snapshot) + len(e.Messages) + len(e.Blocks) + len(e.Annotations) + e.Block
-	return texts == 0 && values == 0 && !e.Replace && !e.IsError && e.Ticket == nil && e.Child == nil && e.Failed == 0 && e.Wait == 0 &&
+	return texts == 0 && values == 0 && !e.Replace && !e.IsError && e.Ticket == nil && e.Child == nil && e.DecidedBy == nil && e.Failed == 0 && e.Wait == 0 &&
 		e.UpTo == 0 && e.TokensBefore == 0 && e.TokensAfter == 0 && e.Revision == 0 && e.Limit == 0
 }

@@ -95,6 +95,7 @@ type stepCall struct {
 	Child      *callChild          `json:"child,omitempty"`       // the run that the call waits for, or waited for
 	WakesAt    int64               `json:"wakes_at,omitempty"`    // time at which the call continues, or would have continued, without a decision
 	Woken      bool                `json:"woken,omitempty"`       // true if the time came before a decision
+	User       string              `json:"user,omitempty"`        // user on whose behalf it was decided, if one is known
 }
 
 // callChild is the child run of a call. Thread and agent are absent if the child no longer
@@ -185,7 +186,7 @@ func stepOf(s host.Step) runStep {
 		}
 		w := c.Wait
 		call.AskedAt, call.AnsweredAt, call.Action, call.Edited, call.Reason = w.Asked, w.Answered, w.Action, w.Edited, w.Reason
-		call.WakesAt, call.Woken = w.WakeAt, w.Woken
+		call.WakesAt, call.Woken, call.User = w.WakeAt, w.Woken, w.User
 		if w.Child != nil {
 			call.Child = &callChild{RunID: w.Child.RunID, ThreadID: w.Child.ThreadID, AgentID: w.Child.AgentID}
 		}

@@ -49,6 +49,9 @@ type bench struct {
 	meter    *dynamotest.Meter // of everything that goes to the table
 	model    *chatter
 	asks     bool                   // calls wait for a person
+	sleeps   time.Duration          // calls wait for so long; 0: not at all
+	starts   bool                   // calls start a child run, and wait for its end
+	writes   bool                   // calls send a message to the other thread
 	window   int                    // tokens that a model is shown at most; 0: the default
 	executed atomic.Int64           // executions of the tool
 	reach    func(env.Point) func() // see env.Env.Reach; nil: nothing happens
@@ -88,7 +91,18 @@ func (b *bench) restart(t testing.TB) {
 	t.Helper()
 	b.queue.Now, b.queue.Lose = b.now, atOnce
 	lookup := tool.New(tool.Spec{Name: "lookup", Description: "Returns 2 KB that cannot be compressed."},
-		func(context.Context, tool.Call, struct{}) (tool.Result, error) {
+		func(ctx context.Context, call tool.Call, _ struct{}) (tool.Result, error) {
+			if b.sleeps > 0 && call.Resume == nil {
+				return tool.Suspended(core.TicketRequest{Kind: core.TicketTimer, WakeAt: call.Now.Add(b.sleeps)}), nil
+			}
+			if b.starts {
+				return delegated(ctx, call)
+			}
+			if b.writes {
+				if _, err := call.Send(ctx, tool.Message{Text: noise(500), Thread: otherThread.Thread}); err != nil {
+					return tool.Result{}, err
+				}
+			}
 			b.executed.Add(1)
 			return tool.NewResult(noise(2048)), nil
 		})
@@ -101,9 +115,9 @@ func (b *bench) restart(t testing.TB) {
 	b.Host, err = host.New(host.Options{
 		Env: b.env(), Store: b.backend, Waker: &b.queue,
 		Agents: agent.Parts{
-			Models: map[string]agent.ModelBinding{"m": {Model: b.model, Name: "m"}},
+			Models: map[string]agent.ModelBinding{"m": {Model: b.model, Name: "m"}, "helper": {Model: &chatter{calls: always(0), text: 500}, Name: "helper"}},
 			Tools:  []tool.Tool{lookup}, Plugins: []plugin.Plugin{asking{b}},
-			Specs: []agent.Spec{spec},
+			Specs: []agent.Spec{spec, {ID: "helper", Model: "helper"}},
 		},
 	})
 	if err != nil {

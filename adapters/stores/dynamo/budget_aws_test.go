@@ -56,6 +56,14 @@ func TestTheDocumentHasTheBudgets(t *testing.T) {
 		{name: "warm step, the first of a run, that ends with a call that waits for a person", budget: decisionBudgets.wait},
 		{name: "the decision", budget: decisionBudgets.decision},
 		{name: "warm step that continues with the decided call and its result", budget: decisionBudgets.resumed},
+		{name: "warm step, the first of a run, that ends with a call that waits for a time", budget: timerBudgets.wait},
+		{name: "a hint while the call waits", budget: timerBudgets.hint},
+		{name: "a hint of the sweep while the call waits", budget: timerBudgets.moved},
+		{name: "warm step that continues with the woken call and its result", budget: timerBudgets.woken},
+		{name: "warm step, the first of a run, that starts a child run and waits for it", budget: childBudgets.start},
+		{name: "a child run of one text, and the notice to its parent", budget: childBudgets.end},
+		{name: "warm step that continues with the end of a child run as the result of its call", budget: childBudgets.resumed},
+		{name: "a message to an idle thread, in addition to the step that sends it", budget: messageBudget},
 		takeoverOfNothing, takeoverOfTurn,
 	})
 	for _, kind := range kinds {

@@ -89,6 +89,10 @@ func (t *collector) collect(parts []registered.Part) error {
 			t.pattern(p.Name, p.Text, p.Value.(func(name string) bool))
 		case registered.Tool:
 			t.tool(p.Value)
+		case registered.DelegateTool:
+			if name := t.tool(p.Value); name != "" {
+				t.engine.delegateTools = append(t.engine.delegateTools, name)
+			}
 		case registered.Action:
 			t.action(duty{p.Phase, p.Name}, p.Value.(actionFunc))
 		case registered.Effect:
@@ -230,7 +234,8 @@ func (t *collector) pattern(path, text string, matches func(name string) bool) {
 	t.engine.patterns = append(t.engine.patterns, toolPattern{path, text, matches})
 }
 
-func (t *collector) tool(value any) {
+// tool adds a tool, and returns its name if the agent has it.
+func (t *collector) tool(value any) (name string) {
 	given, _ := value.(tool.Tool)
 	if t.watcher != nil && t.watcher.Tool != nil && given != nil {
 		given = t.watcher.Tool(given)
@@ -238,17 +243,19 @@ func (t *collector) tool(value any) {
 	admitted, err := toolrun.Admit(given)
 	if err != nil {
 		t.refuse("%w", err)
-		return
+		return ""
 	}
-	name := admitted.Spec().Name
+	name = admitted.Spec().Name
 	if owner, exists := t.engine.toolOwners[name]; exists {
 		t.refuse("tool %q is already registered by plugin %q", name, owner)
-		return
+		return ""
 	}
 	t.engine.toolOwners[name] = t.plugin
-	if t.active {
-		t.engine.tools = append(t.engine.tools, admitted)
+	if !t.active {
+		return ""
 	}
+	t.engine.tools = append(t.engine.tools, admitted)
+	return name
 }
 
 func (t *collector) action(at duty, run actionFunc) {

@@ -30,8 +30,11 @@ type Engine struct {
 
 	transforms []transform
 	tools      []tool.Tool
-	actions    map[duty]actionHandler
-	effects    map[string]effectHandler
+
+	delegateTools []string // names of those that run delegates
+
+	actions map[duty]actionHandler
+	effects map[string]effectHandler
 
 	actionPhases map[core.Phase]bool // phases that have an action handler
 
@@ -48,6 +51,8 @@ type Options struct {
 	Filter   []string
 	Agent    plugin.Agent               // the agent as hooks see it
 	Sections map[string]json.RawMessage // of its spec: see [Section]
+
+	Delegates []plugin.Delegate // of its spec
 }
 
 func empty(a plugin.Agent) *Engine {
@@ -78,12 +83,22 @@ func IDOf(p plugin.Plugin) (id string, err error) {
 	return id, core.CheckName("plugin id", id)
 }
 
+// AsImplied returns the plugin as one that agents may have without naming it; ok is false if it
+// is not.
+func AsImplied(p plugin.Plugin) (implied plugin.Implied, ok bool) {
+	if w, watched := p.(*watched); watched {
+		p = w.Plugin
+	}
+	implied, ok = p.(plugin.Implied)
+	return implied, ok
+}
+
 // New registers the plugins in order. Two plugins with one id or one key, a filter that
 // names none of the plugins, and everything that Register refuses are errors that name the
 // plugin.
 func New(plugins []plugin.Plugin, o Options) (*Engine, error) {
 	filter, e := o.Filter, empty(o.Agent)
-	if err := e.register(builtin{}, &collector{engine: e, plugin: "runtime", builtin: true}, nil); err != nil {
+	if err := e.register(builtin{}, &collector{engine: e, plugin: "runtime", builtin: true}, Options{}); err != nil {
 		return nil, err
 	}
 	ids := make([]string, 0, len(plugins))
@@ -103,7 +118,7 @@ func New(plugins []plugin.Plugin, o Options) (*Engine, error) {
 		if w, ok := p.(*watched); ok {
 			t.watcher = &w.watcher
 		}
-		if err := e.register(p, t, o.Sections); err != nil {
+		if err := e.register(p, t, o); err != nil {
 			return nil, fmt.Errorf("registering plugin %q: %w", id, err)
 		}
 	}
@@ -122,10 +137,10 @@ func New(plugins []plugin.Plugin, o Options) (*Engine, error) {
 
 // register adds what a plugin registers. A plugin that keeps its Registrar changes nothing by
 // it later.
-func (e *Engine) register(p plugin.Plugin, t *collector, sections map[string]json.RawMessage) error {
+func (e *Engine) register(p plugin.Plugin, t *collector, o Options) error {
 	r := new(plugin.Registrar)
 	given := r.Registered()
-	given.Sections, given.Values = sections, e.agent.Sections
+	given.Sections, given.Values, given.Delegates = o.Sections, e.agent.Sections, o.Delegates
 	err := env.Protect(func() error { return p.Register(r) })
 	given.Values = nil
 	return errors.Join(err, env.Protect(func() error { return t.collect(given.Parts) }))
@@ -160,6 +175,9 @@ func (e *Engine) Owner(key string) string { return e.keys[key] }
 
 // Tools returns the tools of the active plugins in registration order.
 func (e *Engine) Tools() []tool.Tool { return slices.Clone(e.tools) }
+
+// DelegateTools returns the names of those tools that run delegates, in registration order.
+func (e *Engine) DelegateTools() []string { return slices.Clone(e.delegateTools) }
 
 // Listens reports whether anything happens at a phase: a hook or the handler of
 // an action that may be scheduled for it.

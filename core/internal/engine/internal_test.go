@@ -250,7 +250,7 @@ func TestTheRuntimesNamesAreReserved(t *testing.T) {
 		},
 	} {
 		e := empty(plugin.Agent{})
-		err := e.register(registering{"p", do}, &collector{engine: e, plugin: "p", active: true}, nil)
+		err := e.register(registering{"p", do}, &collector{engine: e, plugin: "p", active: true}, Options{})
 		if err == nil || len(e.keys)+len(e.definitions)+len(e.actions)+len(e.effects)+len(e.actionPhases) != 0 {
 			t.Errorf("%s: %v, and the engine has %v %v %v", name, err, e.keys, e.actions, e.effects)
 		}

@@ -21,3 +21,10 @@ func ListOf(owner string, parent *thread.Parent) string {
 	}
 	return ThreadsList(owner)
 }
+
+// FailedList is the list of the messages of a user's threads that were given up, by when that
+// was.
+func FailedList(user string) string { return "failed:" + user }
+
+// ClearedList is the list of those that were sent again, or cleared.
+func ClearedList(user string) string { return "cleared:" + user }

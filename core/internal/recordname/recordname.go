@@ -56,6 +56,12 @@ func Run(run core.ID) string { return idName("R#", run, "") }
 // Listing names the record that lists a run.
 func Listing(run core.ID) string { return idName(Activity, run, "") }
 
+// FailedMessages begins the names of the notes of messages that were given up.
+const FailedMessages = Activity + "failed#"
+
+// Failed names the note of a message that was given up: a [thread.FailedMessage].
+func Failed(message core.ID) string { return idName(FailedMessages, message, "") }
+
 // About names what people and programs have said about a thread: its title and
 // metadata.
 const About = "T#"

@@ -25,13 +25,22 @@ type Plugin struct {
 	Sections map[string]json.RawMessage // of the agent's spec
 	Values   map[string]any             // sections as the agent's plugins have read them, by name
 	Parts    []Part                     // in the order of their registration
+
+	Delegates []Delegate // of the agent's spec
+}
+
+// Delegate is an agent that another one may run.
+type Delegate struct {
+	ID          string
+	Description string // the spec's
+	Typed       bool   // its answer is JSON, by the spec's response_format
 }
 
 // Part is one thing that a plugin registers.
 type Part struct {
 	Kind  Kind
 	Phase core.Phase // of a hook or an action
-	Name  string     // of an action or effect; of a pattern its path in the spec
+	Name  string     // of an action or effect; of a pattern its path in the spec; of a DelegateTool the delegate's id
 	Text  string     // of a pattern
 	Value any        // of the type that the Kind says
 }
@@ -41,16 +50,17 @@ type Kind uint8
 
 // The kinds, each with the type of its Value.
 const (
-	Key       Kind = iota // interface{ Definition() state.Definition }
-	Hook                  // plugin.Hook of what its phase shows, or of plugin.Context
-	Gate                  // func(context.Context, plugin.GateCall) (plugin.Verdict, error)
-	Refusal               // plugin.Hook[plugin.GateCall]
-	Transform             // func(context.Context, plugin.BeforeInference, *model.Request) error
-	Pattern               // func(name string) bool
-	Tool                  // tool.Tool
-	Action                // func(context.Context, plugin.HandlerContext, json.RawMessage) (state.Command, error)
-	Effect                // func(context.Context, plugin.HandlerContext, json.RawMessage) error
-	Refused               // error: what was registered is wrong
+	Key          Kind = iota // interface{ Definition() state.Definition }
+	Hook                     // plugin.Hook of what its phase shows, or of plugin.Context
+	Gate                     // func(context.Context, plugin.GateCall) (plugin.Verdict, error)
+	Refusal                  // plugin.Hook[plugin.GateCall]
+	Transform                // func(context.Context, plugin.BeforeInference, *model.Request) error
+	Pattern                  // func(name string) bool
+	Tool                     // tool.Tool
+	DelegateTool             // tool.Tool
+	Action                   // func(context.Context, plugin.HandlerContext, json.RawMessage) (state.Command, error)
+	Effect                   // func(context.Context, plugin.HandlerContext, json.RawMessage) error
+	Refused                  // error: what was registered is wrong
 )
 
 // Add notes a part.

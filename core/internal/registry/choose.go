@@ -40,8 +40,9 @@ type choosing struct {
 // choose removes from tools those that the spec does not allow, and returns the entries of
 // it that have no effect. A literal name without a tool is an error: a misspelt exclusion
 // must not leave its tool in reach. If gone is true, only exclusions are: an allowed tool
-// that the program does not have any more is out of reach anyway.
-func choose(s *agent.Spec, tools map[string]tool.Tool, gone bool) ([]Warning, error) {
+// that the program does not have any more is out of reach anyway. The tools of delegates are
+// allowed by the spec's delegates.
+func choose(s *agent.Spec, tools map[string]tool.Tool, delegates []string, gone bool) ([]Warning, error) {
 	c := choosing{spec: s, tools: tools}
 	allowed, err := c.names("allowed", s.AllowedTools, s.AllowedToolPatterns, gone)
 	if err != nil {
@@ -53,6 +54,10 @@ func choose(s *agent.Spec, tools map[string]tool.Tool, gone bool) ([]Warning, er
 	}
 	if s.AllowedTools == nil && s.AllowedToolPatterns == nil {
 		allowed = nil
+	} else {
+		for _, name := range delegates {
+			allowed[name] = true
+		}
 	}
 	maps.DeleteFunc(tools, func(name string, _ tool.Tool) bool { return allowed != nil && !allowed[name] || excluded[name] })
 	return c.warnings, nil

@@ -70,9 +70,10 @@ func (r *Registry) direct(owner *Resolved, name string, from *source) (e agent.E
 	}
 	from.code[id] = agent.ModelBinding{Model: direct{}, Name: name}
 	s := owner.Spec
+	others := slices.DeleteFunc(owner.Engine.DelegateTools(), func(other string) bool { return other == name }) // which its delegates allow
 	resolved, err := r.code.resolve(agent.Spec{
-		ID: id, Description: t.Spec().Description, Model: id, Hidden: true, AllowedTools: []string{name},
-		Plugins: s.Plugins, ActiveHookFilter: s.ActiveHookFilter, Sections: s.Sections,
+		ID: id, Description: t.Spec().Description, Model: id, Hidden: true, AllowedTools: []string{name}, ExcludedTools: others,
+		Plugins: s.Plugins, ActiveHookFilter: s.ActiveHookFilter, Sections: s.Sections, Delegates: s.Delegates,
 	}.Normal(), from, false)
 	if err != nil {
 		return e, err

@@ -26,6 +26,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/field"
 )
 
@@ -106,18 +107,12 @@ func (r *Registry) checkNames() error {
 	}
 	named := map[string]bool{}
 	for _, id := range r.ids {
-		spec := r.resolved[id].Spec
-		for i, delegate := range spec.Delegates {
-			if !r.Has(delegate) {
-				return wrap(id, field.At(item("delegates", i), notFound("delegate agent", delegate, r.ids)))
-			}
-		}
-		for _, p := range spec.Plugins {
+		for _, p := range r.resolved[id].Spec.Plugins {
 			named[p] = true
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(r.code.plugins)) {
-		if len(r.ids) > 0 && !named[id] {
+		if _, implied := engine.AsImplied(r.code.plugins[id]); len(r.ids) > 0 && !named[id] && !implied {
 			return core.Errorf(core.CodeInvalid, "plugin %q is named by no agent", id)
 		}
 	}

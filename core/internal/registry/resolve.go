@@ -52,6 +52,8 @@ type code struct {
 	tools   map[string]tool.Tool
 	plugins map[string]plugin.Plugin
 	stops   []agent.StopPolicy
+
+	delegates map[string]plugin.Delegate // every agent of the program, as a delegate of another
 }
 
 func newCode(parts agent.Parts) (*code, error) {
@@ -59,6 +61,11 @@ func newCode(parts agent.Parts) (*code, error) {
 		tools:   make(map[string]tool.Tool, len(parts.Tools)),
 		plugins: make(map[string]plugin.Plugin, len(parts.Plugins)),
 		stops:   parts.Stops,
+
+		delegates: make(map[string]plugin.Delegate, len(parts.Specs)),
+	}
+	for _, s := range parts.Specs {
+		c.delegates[s.ID] = plugin.Delegate{ID: s.ID, Description: s.Description, Typed: s.ResponseFormat != nil}
 	}
 	if err := stop.CheckAll("Parts.Stops", parts.Stops); err != nil {
 		return nil, err
@@ -102,21 +109,10 @@ func (c *code) resolve(spec agent.Spec, from *source, stored bool) (*Resolved, e
 		return nil, err
 	}
 	r.warnRetired()
-	plugins := make([]plugin.Plugin, 0, len(spec.Plugins))
-	for i, id := range spec.Plugins {
-		p, ok := c.plugins[id]
-		if !ok {
-			return nil, field.At(item("plugins", i), notFound("plugin", id, slices.Sorted(maps.Keys(c.plugins))))
-		}
-		plugins = append(plugins, p)
-	}
-	var err error
-	if r.Engine, err = engine.New(plugins, engine.Options{
-		Filter: spec.ActiveHookFilter, Agent: plugin.Agent{ID: spec.ID, Description: spec.Description, Model: spec.Model, ModelName: r.ModelName},
-		Sections: spec.Sections,
-	}); err != nil {
+	if err := c.addEngine(r, stored); err != nil {
 		return nil, err
 	}
+	var err error
 	if r.Stops, err = spec.StopPolicies(); err != nil {
 		return nil, err
 	}
@@ -130,8 +126,11 @@ func (c *code) resolve(spec agent.Spec, from *source, stored bool) (*Resolved, e
 	if err := r.claimSections(stored); err != nil {
 		return nil, err
 	}
-	if err := r.warn(stored, inert(spec)...); err != nil {
-		return nil, err
+	if len(spec.Delegates) > 0 && len(r.Engine.DelegateTools()) == 0 {
+		w := Warning{Agent: spec.ID, Field: "delegates", Message: "has no effect: no active plugin runs delegates, register the plugin \"delegate\""}
+		if err := r.warn(stored, w); err != nil {
+			return nil, err
+		}
 	}
 	// Made when a run asks for it: it would be a twentieth of a function's start.
 	r.data = sync.OnceValues(func() ([]byte, string) {
@@ -159,7 +158,7 @@ func (r *Resolved) equip(registered map[string]tool.Tool, stored bool) error {
 		r.Tools = map[string]tool.Tool{}
 	}
 	r.Tools[toolcall.ReadResult] = nil // a name that specs may allow and exclude like another
-	warnings, err := choose(&r.Spec, r.Tools, stored)
+	warnings, err := choose(&r.Spec, r.Tools, r.Engine.DelegateTools(), stored)
 	if err != nil {
 		return err
 	}
@@ -185,22 +184,6 @@ func (r *Resolved) equip(registered map[string]tool.Tool, stored bool) error {
 	return r.Engine.Equip(r.ModelTools, func(path, text string) error {
 		return r.warn(stored, Warning{Agent: r.Spec.ID, Field: path, Message: fmt.Sprintf("%q matches no tool", core.Excerpt(text))})
 	})
-}
-
-// inert lists what a spec may say and the runtime does not use yet: it is checked, and
-// stored with the agent.
-func inert(s agent.Spec) (warnings []Warning) {
-	for _, f := range []struct {
-		field string
-		said  bool
-	}{
-		{"delegates", len(s.Delegates) > 0},
-	} {
-		if f.said {
-			warnings = append(warnings, Warning{Agent: s.ID, Field: f.field, Message: "is not in use yet and has no effect"})
-		}
-	}
-	return warnings
 }
 
 // claimSections warns of sections that no plugin of the agent has read.

@@ -133,7 +133,7 @@ func TestASettingOfGoIsItsSection(t *testing.T) {
 	}
 }
 
-func TestFieldsThatAreNotInUseYetSaySo(t *testing.T) {
+func TestDelegatesThatNoPluginRunsSaySo(t *testing.T) {
 	agents, err := sectioned(
 		agent.Spec{ID: "a", Context: &agent.ContextWindowPolicy{}, Delegates: []string{"b"}},
 		agent.Spec{ID: "b"},
@@ -146,7 +146,7 @@ func TestFieldsThatAreNotInUseYetSaySo(t *testing.T) {
 		got = append(got, w.String())
 	}
 	want := []string{
-		`agent "a": delegates is not in use yet and has no effect`,
+		`agent "a": delegates has no effect: no active plugin runs delegates, register the plugin "delegate"`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

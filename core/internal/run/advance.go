@@ -24,6 +24,11 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	if err := m.base.load(ctx, &m.holder); err != nil {
 		return Stepped{}, err
 	}
+	if m.holder.head.Run.Cursor == thread.CursorStart {
+		if err := m.checkParent(ctx); err != nil {
+			return Stepped{}, err
+		}
+	}
 	m.begin()
 	if err := m.look(ctx); err != nil {
 		return Stepped{}, err

@@ -52,6 +52,9 @@ func (h *holder) startTool(ctx context.Context, a *attempt) {
 	if h.s.children != nil {
 		a.call.Children = kept
 	}
+	if h.s.others != nil {
+		a.call.Others = others{kept}
+	}
 	if kept.show.call != nil {
 		a.call.Live = &kept.show.out
 	}

@@ -21,7 +21,7 @@ import (
 // childrenFunc starts child runs.
 type childrenFunc func(ctx context.Context, call tool.Call, child tool.Child) (core.ID, error)
 
-func (f childrenFunc) StartChild(ctx context.Context, call tool.Call, child tool.Child) (core.ID, error) {
+func (f childrenFunc) StartChild(ctx context.Context, call tool.Call, child tool.Child, _ func(context.Context, core.ID) error) (core.ID, error) {
 	return f(ctx, call, child)
 }
 

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/recordname"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -28,6 +30,7 @@ type partRecord struct {
 // that run the same call stores it: both continue with the same value.
 type parts struct {
 	step *holder
+	kin  *kin   // of the round
 	turn uint64 // sequence of the turn
 	call uint8
 	over atomic.Bool
@@ -36,6 +39,13 @@ type parts struct {
 	attempt attempt // it lies here, since it lives as long
 
 	failure atomic.Pointer[error] // the store's newest that says nothing about the tool; which may keep parts side by side
+}
+
+// kin is what the children of a round's calls have of their parent. It is set before the first
+// tool of the round starts, and does not change.
+type kin struct {
+	record           *thread.RunRecord // of the run; nil: it is not set
+	tokens, deadline int64             // see base.share
 }
 
 // end refuses everything from now on. Only the first call of it returns true: the
@@ -87,7 +97,7 @@ func (s *parts) StartChild(ctx context.Context, call tool.Call, child tool.Child
 	if !s.committed(ctx) || s.over.Load() {
 		return core.ID{}, errOver
 	}
-	run, err := s.step.s.children.StartChild(ctx, call, child)
+	run, err := s.step.s.children.StartChild(ctx, call, child, s.list)
 	if s.over.Load() {
 		return core.ID{}, errOver
 	}
@@ -95,8 +105,38 @@ func (s *parts) StartChild(ctx context.Context, call tool.Call, child tool.Child
 	// The store's, or of a record of a newer program, which may read it: the call is tried again.
 	case core.CodeThrottled, core.CodeUnavailable, core.CodeInternal, core.CodeSchema:
 		err = s.noted(ctx, err)
+	default:
+		if stops(err) {
+			err = s.noted(ctx, err) // the step ends for it
+		}
 	}
 	return run, err
+}
+
+// list lists a child run in the head. The step may take the next fence at the same time, so that
+// a refusal for the fence counts only if the step still has that one.
+func (s *parts) list(ctx context.Context, child core.ID) error {
+	for {
+		fence := s.step.fence()
+		_, _, err := s.step.s.committer.Commit(ctx, s.step.Key, thread.Head{}, thread.AddChild{Fence: fence, Child: child}, nil)
+		if !errors.Is(err, thread.ErrFenced) || fence == s.step.fence() {
+			return err
+		}
+	}
+}
+
+// Lineage implements tool.Call.Children.
+func (s *parts) Lineage() tool.Lineage {
+	record := s.kin.record
+	l := tool.Lineage{Root: record.ID, MaxTokens: s.kin.tokens, Deadline: s.kin.deadline}
+	if above := record.Parent; above != nil {
+		if !above.Root.IsZero() {
+			l.Root = above.Root
+		}
+		l.Agents = above.Agents
+	}
+	l.Agents = append(slices.Clip(l.Agents), record.AgentID)
+	return l
 }
 
 // committed reports whether the call's turn is committed. It waits until that is known,

@@ -53,7 +53,9 @@ type Agents interface {
 
 // Children starts child runs for tools: see [tool.Call.Children].
 type Children interface {
-	StartChild(ctx context.Context, call tool.Call, child tool.Child) (run core.ID, err error)
+	// StartChild enqueues a child run, after list has listed its id in the head of the call's
+	// thread: what ends the call's run ends the child, too. An error of list is its own.
+	StartChild(ctx context.Context, call tool.Call, child tool.Child, list func(context.Context, core.ID) error) (run core.ID, err error)
 }
 
 // Options configures a Stepper. Env, Store, Committer and Agents are required.
@@ -89,6 +91,8 @@ type Options struct {
 	LeaveFor time.Duration
 	// Children starts the runs that tools ask for; nil: tools start none.
 	Children Children
+	// Others gives tools access to runs of other threads; nil: they have none.
+	Others Others
 	// Metering records what runs use; nil: nothing does. The mailbox must meter as well.
 	Metering *accounting.Metering
 	// Choices decides what the records do not; nil: the runs happen now. See [Choices].
@@ -129,6 +133,7 @@ type Stepper struct {
 	profiles  func(tenant string) state.Profiles
 	newest    atomic.Pointer[tenantProfiles] // of the newest step
 	children  Children
+	others    Others
 	choices   Choices
 	books     accounting.Books
 	live      live.Source // of what models say before it is committed
@@ -155,7 +160,7 @@ func New(o Options) (*Stepper, error) {
 	}
 	s := &Stepper{
 		env: o.Env, store: o.Store, committer: o.Committer, agents: o.Agents, records: o.Records, stops: o.Stops,
-		log: o.Logger, observer: o.Observer, lease: o.Lease, poll: o.Poll, most: o.Window, profiles: o.Profiles, children: o.Children, choices: o.Choices,
+		log: o.Logger, observer: o.Observer, lease: o.Lease, poll: o.Poll, most: o.Window, profiles: o.Profiles, children: o.Children, others: o.Others, choices: o.Choices,
 		books: accounting.Books{Gate: o.Limits, Metering: o.Metering, Records: o.Records, Store: o.Store},
 		live:  live.Source{Env: o.Env, Store: o.Store, Records: o.Records, Keep: o.Chunks, Said: o.Said}, leaveFor: o.LeaveFor, failed: o.Failed, accept: o.Accept, hint: o.Compact,
 	}

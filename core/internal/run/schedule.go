@@ -198,9 +198,9 @@ func (s *scheduler) parallel(ctx context.Context) {
 //
 // In batch mode decided calls are held back while a ticket of the head is open,
 // however long siblings run: the last decision decides about all. Calls that were
-// superseded are not held back.
+// superseded are not held back, and none is while only child runs keep a call from its place.
 func (s *scheduler) startAll(ctx context.Context) (acted bool) {
-	hold := s.round.mode == agent.ParallelBatchApproval && slices.ContainsFunc(s.round.holder.head.Tickets, undecided)
+	hold := s.round.mode == agent.ParallelBatchApproval && s.round.holder.head.Run.Held(s.round.holder.head.Tickets, 0)
 	var ready []*task
 	for i := range s.round.calls {
 		// While a call is asking, the head's status is an earlier one.

@@ -128,6 +128,7 @@ type options struct {
 	compact  func(context.Context, core.ThreadKey)
 	choices  run.Choices    // nil: those of a run that happens now
 	children run.Children   // nil: tools start none
+	others   run.Others     // nil: tools have no access to other threads
 	limits   account.Limits // of everybody; a token costs a cent
 	limit    int            // of the store's records, in bytes; 0: there is none
 	refuse   int            // so many writes that would end a run the store does not take
@@ -260,7 +261,7 @@ func newStepper(tb testing.TB, w *world, o options) *run.Stepper {
 	s, err := run.New(run.Options{
 		Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{o.agents, w.given}, Records: o.records, Stops: o.stop,
 		Logger: o.logger, Observer: o.observer, Window: o.window, CacheSize: o.cache, Chunks: o.chunks, LeaveFor: o.leaveFor, Metering: o.metering,
-		Compact: o.compact, Limits: newGate(tb, w, o), Choices: o.choices, Children: o.children, Accept: o.accept, Failed: o.failed,
+		Compact: o.compact, Limits: newGate(tb, w, o), Choices: o.choices, Children: o.children, Others: o.others, Accept: o.accept, Failed: o.failed,
 	})
 	if err != nil {
 		tb.Fatal(err)

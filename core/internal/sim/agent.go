@@ -81,6 +81,8 @@ func (s script) calls(w *World) int {
 		return 0
 	case s.crowded(w):
 		return 12
+	case s.fans(w):
+		return fanned
 	case w.people.mixed() && s.step == 0:
 		return 4
 	case s.endless(w):

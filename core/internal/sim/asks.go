@@ -45,6 +45,10 @@ func (sc scripted) toolFor(s script, name string) string {
 	switch {
 	case sc.naps(s, name):
 		return of(timerNames)
+	case s.fans(sc.w):
+		return of([]string{"child", "childresult"})
+	case sc.starts(s, name):
+		return of([]string{"child", "childresult"})
 	case sc.w.config.Agents.Children && !sc.w.threadOf(s.name).child:
 		if sc.w.config.People.Asks {
 			return of(mixedNames)

@@ -23,6 +23,10 @@ const (
 	ChildRefused      // a person's decision on one was refused
 	SpokenBesideChild // a person spoke to a run that waits for such calls alone
 	SpokenInMixedWait // or for people, too
+	ChildOfChild      // a child run has started another
+	ChildAsked        // a stream has shown that a child run waits for a person
+	LeftChildren      // a run ended with open children
+	Detached          // one of them was detached
 
 	// Calls that wait for a time.
 	WokenByClock // the clock has decided one
@@ -102,6 +106,7 @@ var behaviourNames = [behaviours]string{
 	DelayedInterrupt: "an interrupt during a delayed run", DelayedFull: "a ninth delayed run", DelayedFirst: "a due run before queued ones",
 
 	ChildRefused: "a person's decision on a child's ticket", SpokenBesideChild: "input during a wait for children", SpokenInMixedWait: "input in a mixed wait",
+	ChildOfChild: "a child of a child", ChildAsked: "a stream with the question of a child run", LeftChildren: "an end that leaves children", Detached: "an end that leaves a detached child",
 
 	WokenByClock: "a timer that the clock has woken", WokenBySweep: "a timer that no queue could hold back", WokenEarly: "a timer that a person woke earlier",
 	DecidedLate: "a decision on a timer that the clock has woken", KeptTimer: "a timer that was kept while a person spoke",

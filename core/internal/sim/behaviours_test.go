@@ -18,7 +18,7 @@ func TestEachBehaviourHappensInAShareOfTheWorlds(t *testing.T) {
 		{DelayedInput, 10}, {DelayedInline, 6}, {DelayedStop, 10}, {DelayedInterrupt, 10}, {DelayedFull, 6}, {DelayedFirst, 3},
 
 		// Calls that wait for child runs.
-		{ChildRefused, 6}, {SpokenBesideChild, 3}, {SpokenInMixedWait, 2},
+		{ChildRefused, 6}, {SpokenBesideChild, 3}, {SpokenInMixedWait, 2}, {ChildOfChild, 3}, {ChildAsked, 1}, {LeftChildren, 3}, {Detached, 3},
 
 		// Calls that wait for a time.
 		{WokenByClock, 5}, {WokenBySweep, 3}, {WokenEarly, 3}, {DecidedLate, 3}, {KeptTimer, 3},

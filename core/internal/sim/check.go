@@ -33,6 +33,7 @@ func (au *auditor) checkHead(p *partition, a, b thread.Head) {
 	au.w.provider.written(&a, &b)
 	th.runs.keepStretch(&a, &b)
 	th.runs.admits(&a, &b)
+	th.checkLeft(&a, &b)
 	if b.Deleted {
 		th.noteForks(&b)
 		th.checkDeleted(&a, &b)

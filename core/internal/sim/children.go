@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -25,6 +26,7 @@ var childNames = []string{"echo", "child", "child", "childresult", "once", "slow
 type children struct {
 	byCall    map[string]*child  // by the key of the call
 	byRun     map[core.ID]*child // once they were started
+	byThread  map[*threadState]*child
 	announced map[string]int     // by id
 	ends      map[core.ID]int    // ends that were published of a run
 	missed    map[string]int     // by thread
@@ -62,7 +64,7 @@ func (as *asks) delegate(ctx context.Context, name string, call tool.Call, key s
 		return tool.NewResult(key + " " + end.Response), true, nil
 	}
 	c := w.scripted.childOf(call)
-	run, err := call.Start(ctx, tool.Child{Agent: c.in.agent, Thread: c.th.p.key.Thread, Messages: []core.Message{core.UserMessage(c.in.text).WithID(c.in.name)}})
+	run, err := call.Start(ctx, tool.Child{Agent: c.in.agent, Detached: detaches(call.Key()), Messages: []core.Message{core.UserMessage(c.in.text).WithID(c.in.name)}})
 	if err != nil {
 		return r, true, err
 	}
@@ -71,6 +73,10 @@ func (as *asks) delegate(ctx context.Context, name string, call tool.Call, key s
 		as.th.fail("call %s has started run %s, and then %s", key, c.in.run, run)
 	}
 	c.in.run, w.family.byRun[run] = run, c
+	as.checkStarted(c, run)
+	if c.th.depth > 1 {
+		w.did(ChildOfChild)
+	}
 	mode := core.ResumeReplay
 	if name == "childresult" {
 		mode = core.ResumeAsResult
@@ -83,10 +89,11 @@ func (sc scripted) childOf(call tool.Call) *child {
 	if c := sc.w.family.byCall[call.Key()]; c != nil {
 		return c
 	}
-	th := sc.w.addThread(call.Thread.Tenant, sc.w.partition(call.Thread).state.user)
-	th.child = true
+	key := core.ThreadKey{Tenant: call.Thread.Tenant, Thread: "child." + strings.ReplaceAll(call.Key(), "/", ".")} // the host's
+	th := sc.w.addNamedThread(key, sc.w.partition(call.Thread).state.user)
+	th.child, th.depth = true, sc.w.partition(call.Thread).state.depth+1
 	c := &child{th: th, in: th.inputs.newInput(mailbox.ModeQueue, sc.w.people.anyAgent()), call: call}
-	sc.w.family.byCall[call.Key()] = c
+	sc.w.family.byCall[call.Key()], sc.w.family.byThread[th] = c, c
 	sc.w.Stats.Clients.Children++
 	return c
 }
@@ -106,6 +113,9 @@ func (as *asks) checkChildTold(k *asked, d thread.DecisionRecord) {
 	}
 	if c.told++; c.told > 1 {
 		as.th.fail("the end of child %s is delivered %d times", end.RunID, c.told)
+	}
+	if c.th.p.head.Deleted {
+		return
 	}
 	final, over := c.th.runs.ended[end.RunID]
 	if !over || end.Termination == nil || end.Termination.Type != final.end {

@@ -99,8 +99,12 @@ func (pe *people) daytime() time.Duration {
 
 // addThread makes a thread without messages.
 func (w *World) addThread(tenant, user string) *threadState {
+	return w.addNamedThread(core.ThreadKey{Tenant: tenant, Thread: fmt.Sprintf("t%d", len(w.threads))}, user)
+}
+
+func (w *World) addNamedThread(key core.ThreadKey, user string) *threadState {
 	i := len(w.threads)
-	p := &partition{key: core.ThreadKey{Tenant: tenant, Thread: fmt.Sprintf("t%d", i)}, records: map[string]store.Record{}}
+	p := &partition{key: key, records: map[string]store.Record{}}
 	p.shard = store.Overdue{Key: p.key}.Shard()
 	p.state = newThreadState(w, i, p)
 	p.state.user = user

@@ -41,6 +41,7 @@ func (au *auditor) final() {
 	au.checkCounts()
 	au.checkCounters()
 	au.checkFamily()
+	au.checkEnds()
 	au.checkUsage()
 	au.checkForks()
 	for _, p := range au.w.storage.partitions {

@@ -111,7 +111,7 @@ func (c *Config) mix(n, turn int) {
 	}
 	c.Storage.Throttled = n%Kinds == 16 || n%Kinds == 17 && turn%2 == 0
 	// Where people interfere, one of them deletes a thread now and then.
-	c.People.Deletes = turn%4 == 1 && !c.People.Calm && !c.Agents.Children && !c.Processes.Unswept && !c.Programs.Old
+	c.People.Deletes = turn%4 == 1 && !c.People.Calm && !c.Processes.Unswept && !c.Programs.Old
 	c.Agents.Seats = turn%2 == 1 && !c.Programs.Old
 	// Some also wait for people.
 	c.People.Asks = c.People.Asks || c.Agents.Children && turn%3 != 0

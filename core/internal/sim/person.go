@@ -217,7 +217,9 @@ func (as *asks) heardBy(words *reading) func(core.Event) {
 	return func(e core.Event) {
 		as.th.w.foldValue(&e)
 		as.th.w.foldBytes([]byte(e.Position))
-		if shown.check(e); e.Child != nil { // its own stream has the rest
+		shown.check(e)
+		if e.Child != nil {
+			as.th.w.checkChildShown(as.th, e)
 			return
 		}
 		calls.hear(e)

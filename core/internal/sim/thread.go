@@ -16,6 +16,7 @@ type threadState struct {
 
 	user  string // whose thread it is
 	child bool   // a call has made it, for the run that it waits for
+	depth int    // how many runs are above its own
 	fork  *fork  // it is a fork of another, or is to be; nil: it is not
 
 	budget budget

@@ -197,12 +197,18 @@ func (as *asks) checkWaiting(a, b *thread.Head) {
 	spoken := slices.ContainsFunc(b.Inbox, func(e thread.InboxEntry) bool { return e.Kind == thread.InboxPerson })
 	decided := slices.ContainsFunc(b.Tickets, func(t thread.Ticket) bool { return t.Decision != 0 })
 	superseded := spoken && slices.Contains(b.Run.Calls, thread.CallCancelling)
-	if b.Run.Batch && slices.ContainsFunc(b.Tickets, open) && !superseded {
+	if b.Run.Batch && slices.ContainsFunc(b.Tickets, open) && !superseded && !makesRoom(b) {
 		as.th.fail("a batch continues before all its tickets are decided: %+v", *b)
 	}
 	if !decided && !spoken {
 		as.th.fail("a waiting run continues without a decision: %+v", *b)
 	}
+}
+
+// makesRoom reports whether a call of a batch has no place for its ticket, and only children
+// are waited for: then what is decided continues.
+func makesRoom(head *thread.Head) bool {
+	return len(head.Tickets) == thread.MaxTickets && slices.Contains(head.Run.Calls, thread.CallNew) && head.Tickets.AwaitChildren()
 }
 
 // isEvent reports whether an input is an event's, which replies to nothing a run asks.
@@ -339,7 +345,7 @@ func (as *asks) checkOrder(key string, at place) {
 // checkTogether: a batch continues with its decided calls when all are decided, as far as
 // its claim has found them.
 func (as *asks) checkTogether(key string, call tool.Call) {
-	if call.Resume == nil || !as.th.p.head.Run.Batch {
+	if call.Resume == nil || !as.th.p.head.Run.Batch || makesRoom(&as.th.p.head) {
 		return
 	}
 	for _, t := range as.th.p.head.Tickets {

@@ -203,7 +203,7 @@ func New(c Config) *World {
 		config: c, random: random{mix(c.Seed)}, stop: faultsLast, storage: newStorage(), provider: newProvider(), received: received{},
 		checks: thread.Records{Schemas: thread.Schemas{Reads: 3, Writes: 3}, Extra: extra},
 		idle:   map[role][]*host{}, hosts: map[string]*host{},
-		family: children{byCall: map[string]*child{}, byRun: map[core.ID]*child{}, announced: map[string]int{}, ends: map[core.ID]int{}, missed: map[string]int{}, said: map[string]int{}},
+		family: children{byCall: map[string]*child{}, byRun: map[core.ID]*child{}, byThread: map[*threadState]*child{}, announced: map[string]int{}, ends: map[core.ID]int{}, missed: map[string]int{}, said: map[string]int{}},
 	}
 	w.queue.w = w
 	w.people, w.scripted, w.auditor = newPeople(w), scripted{w}, auditor{w}

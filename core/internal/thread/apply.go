@@ -105,6 +105,8 @@ type Result struct {
 	Woken []Woken
 	// Outcome of a CommitStep or CommitClose.
 	Outcome Outcome
+	// Left is what a run that the write ends owes its children; nil: nothing.
+	Left *Left
 	// Stretch is the stretch of the run that the write ends, with everything spent on
 	// it; its record must be stored before the head. nil: the write ends none, or
 	// usage is not metered.
@@ -118,6 +120,9 @@ type Hint struct {
 	// Followed is the time until which a client in another process follows the run,
 	// unix milliseconds; 0: no client is known to.
 	Followed int64
+	// WakeAt is the time to wake of the ticket that the hint is for, unix milliseconds, and equal
+	// to At; 0: it is for other work.
+	WakeAt int64
 }
 
 // Audit records the fate of a dispatch or inbox entry: a step read it, at Read, or it
@@ -154,6 +159,9 @@ func Apply(h Head, t Transition) (Head, Result, error) {
 	*next = Head{}
 	if err != nil {
 		return h, Result{}, err
+	}
+	if result.Hint != nil && result.Hint.WakeAt != 0 && hinted(&h, t.Change, result) {
+		result.Hint = nil
 	}
 	if result.Unchanged {
 		return h, result, nil

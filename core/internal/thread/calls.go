@@ -32,8 +32,9 @@ func (r *Run) Awaits(call uint8) bool {
 
 // moveCalls takes the step's status for each call, except for a decision that came
 // while the step still saw the call as suspended. suspendCalls treats a call that is
-// suspended by one of the coming tickets. A call that is done or runs now has no
-// ticket any more, and one that is done is progress.
+// suspended by one of the coming tickets. A call that is done has no ticket any more, and
+// is progress. One that runs after its decision keeps the place of its ticket: it may wait
+// again, and without a place it would begin anew and ask what was decided.
 func (r *Run) moveCalls(calls []CallStatus, standing *Tickets, coming Tickets) error {
 	if calls == nil {
 		return nil
@@ -53,7 +54,6 @@ func (r *Run) moveCalls(calls []CallStatus, standing *Tickets, coming Tickets) e
 			r.progress()
 		case next == CallRunning && (was == CallNew || was == CallResuming):
 			r.Calls[i] = next
-			standing.drop(i)
 		case next == CallSuspended && (decided || coming.of(i) >= 0):
 		default:
 			return invalid("call %d is %s, it cannot become %s", i, was, next)
@@ -130,7 +130,7 @@ func (r *Run) superseded(standing Tickets) bool {
 }
 
 // goesOn reports whether a round that waits has something to do: no ticket is
-// undecided, or one is decided and the round does not wait for all of them, or a call was
+// undecided, or one is decided and the round does not wait for others, or a call was
 // superseded, which waits for none. A ticket that wakes by now counts as decided.
 func (r *Run) goesOn(standing Tickets, now int64) bool {
 	undecided, decided := false, false
@@ -138,5 +138,15 @@ func (r *Run) goesOn(standing Tickets, now int64) bool {
 		over := standing[i].Decision != 0 || standing[i].wakes(now)
 		undecided, decided = undecided || !over, decided || over
 	}
-	return !undecided || decided && !r.Batch || r.superseded(standing)
+	return !undecided || decided && !(r.Batch && r.Held(standing, now)) || r.superseded(standing)
+}
+
+// Held reports whether the decided calls of a batch wait for a ticket that is undecided. A call
+// that has no place for a ticket yet does not wait for child runs: what is decided makes room
+// for it.
+func (r *Run) Held(standing Tickets, now int64) bool {
+	crowded := len(standing) >= MaxTickets && slices.Contains(r.Calls, CallNew)
+	return slices.ContainsFunc(standing, func(t Ticket) bool {
+		return t.Decision == 0 && !t.wakes(now) && !(crowded && t.Kind == TicketChild)
+	})
 }

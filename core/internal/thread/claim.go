@@ -46,6 +46,7 @@ type TakeClaim struct {
 	Lease  int64 // milliseconds from now
 	Alone  bool  // the process does nothing else at the same time
 	Inline bool  // a request streams the run: see EnqueueAndClaim
+	WakeAt int64 // of the hint that brought the worker, see Hint; 0: it was sent for other work
 }
 
 func (c TakeClaim) apply(h *Head, t Transition) (Result, error) {

@@ -44,8 +44,8 @@ func (c CommitClose) apply(h *Head, t Transition) (Result, error) {
 	if err := h.adopt(t, c.Schema); err != nil {
 		return Result{}, err
 	}
-	opened := h.removeRun(t)
-	return Result{Outcome: Done, Opened: opened, Hint: h.wake(t.Now)}, nil
+	opened, left := h.removeRun(t)
+	return Result{Outcome: Done, Opened: opened, Left: left, Hint: h.wake(t.Now)}, nil
 }
 
 // beginClosing sets the open run to closing: its holder closes it, or the next claim.
@@ -68,7 +68,8 @@ func (h *Head) beginClosing(reason Reason, t Transition) []Audit {
 // removeRun takes the run out of the head. Input that was steered to it and that
 // no step has read becomes a dispatch, which opens next and needs no free place:
 // the first entry gives its id to dispatch and run, the rest is the run's inbox.
-func (h *Head) removeRun(t Transition) (opened core.ID) {
+func (h *Head) removeRun(t Transition) (opened core.ID, left *Left) {
+	left = h.leave(t)
 	h.oweEnd(t, h.Run.ID, h.Run.Child)
 	if len(h.Inbox) > 0 {
 		first := h.Inbox[0]
@@ -80,5 +81,5 @@ func (h *Head) removeRun(t Transition) (opened core.ID) {
 	}
 	h.Run, h.Claim, h.Tickets, h.Inbox = Run{}, Claim{}, nil, nil
 	h.Extensions = nil
-	return opened
+	return opened, left
 }

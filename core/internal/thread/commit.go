@@ -153,7 +153,7 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 			r.Outcome = Close
 			return r, nil
 		}
-		r.Opened = h.removeRun(t)
+		r.Opened, r.Left = h.removeRun(t)
 	}
 	r.Hint = h.wakeFollowed(t.Now, c.Followed)
 	return r, nil

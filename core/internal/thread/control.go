@@ -122,11 +122,12 @@ func (c Delete) apply(h *Head, t Transition) (Result, error) {
 	for _, d := range h.Unopened() {
 		h.oweEnd(t, d.Run, d.Child)
 	}
+	left := h.leave(t)
 	h.oweEnd(t, h.Run.ID, h.Run.Child)
 	*h = Head{
 		Layout: h.Layout, Schema: h.Schema, Version: h.Version, CommitID: h.CommitID, HolderCommitID: h.HolderCommitID, Incarnation: h.Incarnation, Owner: h.Owner,
 		Deleted: true, Epoch: h.Epoch + 1, Fence: h.Fence, Seq: h.Seq, Closing: h.Closing,
 		ClosingAt: max(t.Now, 0), Outbox: h.Outbox, Missed: h.Missed,
 	}
-	return Result{Hint: h.Outbox.hint(t.Now, nil)}, nil
+	return Result{Left: left, Hint: h.Outbox.hint(t.Now, nil)}, nil
 }

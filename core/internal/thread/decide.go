@@ -14,11 +14,11 @@ import (
 type Decide struct {
 	Run      core.ID
 	Call     uint8
-	Ticket   uint64 // see [TicketKey]; 0: the call's ticket
-	Decision uint64 // see [DecisionKey]; not 0
-	Dedupe   uint64 // another form of the decision's id that is remembered with it; 0: none
-	Resume   bool   // false: cancel the call
-	Child    bool   // it is the end of a child run
+	Ticket   uint64  // see [TicketKey]; 0: the call's ticket
+	Decision uint64  // see [DecisionKey]; not 0
+	Dedupe   uint64  // another form of the decision's id that is remembered with it; 0: none
+	Resume   bool    // false: cancel the call
+	Child    core.ID // it is the end of this child run, which leaves the list of its parent; zero: it is another's
 }
 
 func (c Decide) apply(h *Head, t Transition) (Result, error) {
@@ -35,9 +35,9 @@ func (c Decide) apply(h *Head, t Transition) (Result, error) {
 		return Result{}, fmt.Errorf("ticket of call %d of run %s: %w", c.Call, c.Run, ErrNotFound)
 	}
 	switch child := h.Tickets[i].Kind == TicketChild; {
-	case child && !c.Child:
+	case child && c.Child.IsZero():
 		return Result{}, ErrChild
-	case !child && c.Child:
+	case !child && !c.Child.IsZero():
 		return Result{}, fmt.Errorf("ticket of call %d of run %s that waits for a child run: %w", c.Call, c.Run, ErrNotFound)
 	}
 	switch h.Tickets[i].Decision {
@@ -52,6 +52,7 @@ func (c Decide) apply(h *Head, t Transition) (Result, error) {
 		h.Run.Through.May |= running
 		h.Run.Through.Ran |= running
 	}
+	h.Run.dropChild(c.Child)
 	h.Tickets[i].Decision = c.Decision
 	h.Recent.add(c.Decision)
 	h.Recent.add(c.Dedupe)

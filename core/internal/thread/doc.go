@@ -23,10 +23,10 @@
 // to that one; nothing of the refused transition may be used.
 //
 // The notices that a thread owes others are in its own head, written by the very
-// commit that causes them: an [OutboxEntry] for the parent of a child that is over
-// or, with Transition.Announce, for subscribers to the progress of runs. A worker
-// that wrote or read the head delivers it and applies [Delivered]. The thread is due
-// until its outbox is empty of what the program delivers.
+// commit that causes them: an [OutboxEntry] for the parent of a child that is over, for
+// the children of a run that is over, for another thread that gets a message or, with
+// Transition.Announce, for subscribers to the progress of runs. A worker that wrote or
+// read the head delivers it and applies [Delivered]. The thread is due until its outbox is empty of what the program delivers.
 //
 // # The life of a run
 //
@@ -48,10 +48,9 @@
 // The head names the highest schema of any record that it covers, queues or names,
 // and a program that reads less takes no claim: see [Schemas] and [Records].
 //
-// Some fields and records are laid out for later releases: the Children of a [Run], the
-// WakeAt of a [Ticket], the trace of a [RunRecord] and [OutboxRecord]. No program writes
-// them yet. A program that finds them keeps them when it writes their record again, and
-// does nothing else for them.
+// Some fields are laid out for later releases: the trace of a [RunRecord]. No program writes
+// them yet. A program that finds them keeps them when it writes their record again, and does
+// nothing else for them.
 //
 // # Checksums of the log
 //

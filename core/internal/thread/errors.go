@@ -21,6 +21,8 @@ var (
 	ErrFull = core.Errorf(core.CodeFull, "no more is accepted for now")
 	// ErrTooManyChildren: the open run would have more than MaxChildren open children.
 	ErrTooManyChildren = core.Errorf(core.CodeFull, "a run has at most %d open children", MaxChildren)
+	// ErrTooManyMessages: the thread would have more than MaxMessages outgoing messages.
+	ErrTooManyMessages = core.Errorf(core.CodeFull, "a thread has at most %d outgoing messages: %w", MaxMessages, ErrFull)
 	// ErrFenced: the claim was lost to a later one. The worker must stop.
 	ErrFenced = core.Errorf(core.CodeFenced, "claim was lost to a later one")
 	// ErrSuperseded: an interrupt came after the claim. The holder must stop

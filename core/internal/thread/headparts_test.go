@@ -69,6 +69,10 @@ func checkTickets(check checker, h thread.Head) {
 	for _, t := range h.Tickets {
 		s := h.Run.Calls[t.Call]
 		decided := s == thread.CallResuming || s == thread.CallCancelling
+		if s == thread.CallRunning { // it keeps the place of its ticket
+			check(t.Decision != 0, "ticket %+v of a call that runs is not decided", t)
+			continue
+		}
 		check(decided == (t.Decision != 0) && (decided || s == thread.CallSuspended), "ticket %+v of a call that is %s", t, s)
 		open[t.Call]++
 	}

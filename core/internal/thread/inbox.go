@@ -81,6 +81,9 @@ type Input struct {
 	Kind   InboxKind
 	Owner  string
 	Dedupe uint64 // hash of the caller's key, as in Enqueue; 0: known only until a step read it
+	// Child is the child run whose end it tells of, which leaves the list of its parent; zero: it
+	// tells of none.
+	Child core.ID
 }
 
 func (c Input) apply(h *Head, t Transition) (Result, error) {
@@ -100,6 +103,7 @@ func (c Input) apply(h *Head, t Transition) (Result, error) {
 		return Result{}, fmt.Errorf("%d messages wait to be read, at most %d are allowed: %w", len(h.Inbox), MaxInbox, ErrFull)
 	}
 	h.Inbox = append(h.Inbox, InboxEntry{ID: c.ID, Kind: c.Kind})
+	h.Run.dropChild(c.Child)
 	h.Recent.add(c.Dedupe)
 	h.raise(t)
 	if h.Run.Status == Waiting && c.Kind == InboxPerson && h.Run.supersede(&h.Tickets) {

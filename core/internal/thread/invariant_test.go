@@ -54,6 +54,7 @@ func transition(h thread.Head, t thread.Transition) (next thread.Head, result th
 	checkDelayed(check, h, next, t)
 	checkChildren(check, h, next, t)
 	checkLaidOut(check, t, h, next)
+	checkList(check, t, h, next, result.Left)
 	checkParts(check, next)
 	checkTickets(check, next)
 	checkDue(check, next, t)
@@ -345,20 +346,44 @@ func checkChildren(check checker, h, n thread.Head, t thread.Transition) {
 		case thread.CommitStep, thread.Suspend, thread.Nack: // it may know the call's result
 			check(stands || n.Run.Base != h.Run.Base || n.Run.Calls[old.Call] != thread.CallCancelling, "call %d was cancelled while its child runs", old.Call)
 		default:
-			check(stands || decides && decide.Child, "%T took the ticket of call %d, which waits for its child", t.Change, old.Call)
+			check(stands || decides && !decide.Child.IsZero(), "%T took the ticket of call %d, which waits for its child", t.Change, old.Call)
 		}
 	}
 }
 
-// checkLaidOut is that what this program does not write stays as it is: the children with
-// their run, the time to wake at with its ticket. The sum is that of the commit that moved the
-// log on.
-func checkLaidOut(check checker, t thread.Transition, h, n thread.Head) {
+// checkList is that a run's list of children changes by one at a time, for a reason, and that
+// a run which is over owes a cancel to each child that it has left: no other write does.
+func checkList(check checker, t thread.Transition, h, n thread.Head, left *thread.Left) {
 	if h.Open() && n.Run.ID == h.Run.ID {
-		check(slices.Equal(n.Run.Children, h.Run.Children), "children %v became %v", h.Run.Children, n.Run.Children)
-	} else {
-		check(len(n.Run.Children) == 0, "children %v without the run that started them", n.Run.Children)
+		want := h.Run.Children
+		switch c := t.Change.(type) {
+		case thread.AddChild:
+			want = append(slices.Clone(want), c.Child)
+		case thread.DropChild:
+			want = slices.DeleteFunc(slices.Clone(want), func(child core.ID) bool { return child == c.Child })
+		case thread.Decide:
+			want = slices.DeleteFunc(slices.Clone(want), func(child core.ID) bool { return child == c.Child })
+		case thread.Input:
+			want = slices.DeleteFunc(slices.Clone(want), func(child core.ID) bool { return child == c.Child })
+		}
+		check(slices.Equal(n.Run.Children, want), "%T makes children %v of %v", t.Change, n.Run.Children, h.Run.Children)
+		check(left == nil, "the run goes on and has left %v", left)
+		return
 	}
+	check(len(n.Run.Children) == 0, "children %v without the run that started them", n.Run.Children)
+	check((left != nil) == (len(h.Run.Children) > 0), "children %v of a run that is over, left %v", h.Run.Children, left)
+	if left == nil {
+		return
+	}
+	cancels := slices.DeleteFunc(slices.Clone(n.Outbox), func(e thread.OutboxEntry) bool { return e.Kind != thread.OutboxCancel })
+	check(len(cancels) == 1 && cancels[0].ID == left.ID && slices.Equal(left.Children, h.Run.Children), "left %v, and the outbox has %v", left, cancels)
+	was := slices.IndexFunc(h.Outbox, func(e thread.OutboxEntry) bool { return e.Kind == thread.OutboxCancel })
+	check(was < 0 && left.Before.IsZero() || was >= 0 && left.Before == h.Outbox[was].ID && left.ID != left.Before, "left %v after %v", left, h.Outbox)
+}
+
+// checkLaidOut is that the time to wake at stays with its ticket. The sum is that of the commit
+// that moved the log on.
+func checkLaidOut(check checker, t thread.Transition, h, n thread.Head) {
 	switch {
 	case n.Deleted:
 		check(n.TailSum == 0, "the sum %d of a tombstone", n.TailSum)

@@ -13,7 +13,8 @@ import (
 // none, or in O#<id>: see [OutboxRecord].
 type OutboxEntry struct {
 	// ID is that of the run that it is about; of [OutboxWaiting] it is the commit id of
-	// the write by which the open run waits, and of a message it is the message's own.
+	// the write by which the open run waits, of [OutboxCancel] it is [Left].ID, and of a
+	// message it is the message's own.
 	ID    core.ID
 	Kind  OutboxKind
 	Tries uint8 // how many have failed, 255 at most
@@ -26,8 +27,7 @@ type OutboxKind uint8
 // The kinds of outbox entries. The last three are announcements, to subscribers to
 // the progress of runs: a head has them only of writes with Transition.Announce. A
 // head may also have kinds that only a newer program knows. Those are carried along
-// and are not due, and so are cancels and messages, which this program does not
-// deliver yet.
+// and are not due.
 const (
 	OutboxChildEnded   OutboxKind = iota + 1 // a child run is over: to its parent
 	OutboxCancel                             // a run is over: to the children that it has left
@@ -45,7 +45,7 @@ const (
 	// announcement is dropped, and the oldest remaining one counts it: see
 	// Head.Missed. Nothing is refused for lack of a place here.
 	MaxAnnounced = 4
-	// MaxMessages is how many messages a head holds.
+	// MaxMessages is how many messages a head holds: see [ErrTooManyMessages].
 	MaxMessages = 8
 
 	maxEnds   = maxQueued + 1 // runs that were queued, and the open one
@@ -67,7 +67,9 @@ func (e OutboxEntry) Announces() bool { return e.Kind >= OutboxWaiting && e.Kind
 
 // Delivers reports whether this program delivers entries of the kind. Others stay in
 // the head for a newer one, and are not due.
-func (e OutboxEntry) Delivers() bool { return e.Kind == OutboxChildEnded || e.Announces() }
+func (e OutboxEntry) Delivers() bool {
+	return e.Kind >= OutboxChildEnded && e.Kind <= OutboxDeadLettered
+}
 
 // Outbox is what a thread owes others, oldest first.
 type Outbox []OutboxEntry

@@ -26,7 +26,7 @@ func TestKindsOfWhatIsOwed(t *testing.T) {
 	if want := []string{"waiting", "ended", "dead-lettered"}; !slices.Equal(announces, want) {
 		t.Errorf("announcements are %v, want %v", announces, want)
 	}
-	if want := []string{"child-ended", "waiting", "ended", "dead-lettered"}; !slices.Equal(delivers, want) {
+	if want := []string{"child-ended", "cancel", "message", "waiting", "ended", "dead-lettered"}; !slices.Equal(delivers, want) {
 		t.Errorf("delivered are %v, want %v", delivers, want)
 	}
 	if want := []string{"none", "child-ended", "cancel", "message", "7", "8"}; !slices.Equal(records, want) {
@@ -81,7 +81,8 @@ func TestWhoDeliversIsWoken(t *testing.T) {
 		{"nothing is owed", h, nil},
 		{"something, now", owed(thread.OutboxEnded, start), &thread.Hint{}},
 		{"something, in a moment", owed(thread.OutboxEnded, start+1), nil},
-		{"a message, now", owed(thread.OutboxMessage, start), nil},
+		{"a message, now", owed(thread.OutboxMessage, start), &thread.Hint{}},
+		{"a cancel, now", owed(thread.OutboxCancel, start), &thread.Hint{}},
 		{"something of a newer program, now", owed(9, start-1), nil},
 		{"something, and the next run can open", two, &thread.Hint{Dispatch: id("d2")}},
 	}

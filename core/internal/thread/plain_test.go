@@ -15,7 +15,7 @@ import (
 func plainInput() thread.Queued {
 	return thread.Queued{
 		Run: core.ID{1}, Dispatch: core.ID{2}, AgentID: "demo", Origin: core.OriginInternal, CreatedAt: 7, Supersede: 3, Retakes: core.ID{3},
-		TakesUp: core.ID{4}, Resolution: "abc", Parent: &thread.Parent{Thread: "t", Run: core.ID{5}, Call: 1, ToolCall: "c"},
+		TakesUp: core.ID{4}, Resolution: "abc", Parent: &thread.Parent{Thread: "t", Run: core.ID{5}, Call: 1, ToolCall: "c", Listed: true, Detached: true, Root: core.ID{6}, Agents: []string{"a"}, MaxTokens: 1, Deadline: 2},
 		Messages: []core.Message{{
 			ID: "m", Role: core.RoleUser, RunID: core.ID{6}, Step: 2, Model: "m", Provider: "p", StopReason: core.StopOther, CreatedAt: 9,
 			Repair: true, Pending: true, Decided: true,

@@ -42,7 +42,7 @@ type Queued struct {
 // and only texts that JSON can hold. The usual input is plain.
 func (q *Queued) Plain() bool {
 	if q.Request != nil || q.Frontend != nil || q.Unknown != nil || q.Messages == nil || !plainTexts(q.AgentID, string(q.Origin), q.Resolution) ||
-		q.Parent != nil && !plainTexts(q.Parent.Thread, q.Parent.ToolCall) {
+		!q.Parent.plain() {
 		return false
 	}
 	for i := range q.Messages {
@@ -59,6 +59,11 @@ func (q *Queued) Plain() bool {
 		}
 	}
 	return true
+}
+
+// plain is [Queued.Plain] of a parent; nil is plain.
+func (p *Parent) plain() bool {
+	return p == nil || plainTexts(p.Thread, p.ToolCall) && plainTexts(p.Agents...) && (p.Agents == nil || len(p.Agents) > 0)
 }
 
 func plainTexts(texts ...string) bool {
@@ -79,6 +84,20 @@ type Parent struct {
 	// ToolCall is the id of the call that started the child, as the model named it; empty:
 	// not known.
 	ToolCall string `json:"tool_call,omitempty"`
+	// Listed means that the parent's head lists the child until its end is told there: see
+	// [AddChild].
+	Listed bool `json:"listed,omitempty"`
+	// Detached means that the end of the parent does not end the child.
+	Detached bool `json:"detached,omitempty"`
+	// Root is the run at the top of the tree, which no call has started; zero: not known.
+	Root core.ID `json:"root,omitzero"`
+	// Agents are the ids of the agents from the root's to the parent's, oldest first, at most
+	// core.MaxDepth: their number is the depth of the child.
+	Agents []string `json:"agents,omitempty"`
+	// MaxTokens and Deadline are the child's share of the parent's budget: tokens, input and
+	// output together, and a time in unix milliseconds. 0: no limit.
+	MaxTokens int64 `json:"max_tokens,omitempty"`
+	Deadline  int64 `json:"deadline,omitempty"`
 }
 
 // NoCall is the call of a Parent that waits with none: it reads of the child's end as

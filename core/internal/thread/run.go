@@ -74,8 +74,8 @@ type Run struct {
 	RunEnd  uint64
 	Stretch Stretch // since the last wait; zero Since: no claim that meters has had the run
 	// Children are the runs of other threads that the run has started and that are not
-	// over, at most MaxChildren. They are void with the run. No write of this program
-	// lists one, and nothing follows from them yet.
+	// over, at most MaxChildren: see [AddChild]. They are void with the run, which leaves
+	// them a cancel.
 	Children []core.ID
 
 	// The continuation: the run's own next delivery. It is not a pending dispatch and

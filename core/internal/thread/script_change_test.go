@@ -51,14 +51,16 @@ func (w words) change(h thread.Head, now int64) thread.Change {
 	case "enqueue-and-claim":
 		return thread.EnqueueAndClaim{Enqueue: w.enqueue(w.word(0), now), Worker: w.value("worker"), Lease: w.lease()}
 	case "claim":
-		return thread.TakeClaim{Worker: w.word(0), Lease: w.lease(), Alone: w.has("alone")}
+		return thread.TakeClaim{Worker: w.word(0), Lease: w.lease(), Alone: w.has("alone"), WakeAt: w.at("hint", now)}
 	case "reclaim":
 		return thread.Reclaim{}
 	case "touch":
 		return thread.Touch{}
 	case "input":
 		kinds := map[string]thread.InboxKind{"": thread.InboxPerson, "internal": thread.InboxInternal}
-		return thread.Input{ID: id(w.word(0)), Kind: kinds[w.value("kind")], Owner: w.value("owner"), Dedupe: hash(w.value("dedupe"))}
+		return thread.Input{ID: id(w.word(0)), Kind: kinds[w.value("kind")], Owner: w.value("owner"), Dedupe: hash(w.value("dedupe")), Child: id(w.value("child"))}
+	case "drop-child":
+		return thread.DropChild{Run: id(w.word(0)), Child: id(w.word(1))}
 	case "edit":
 		return thread.Edit{ID: id(w.word(0)), Revision: uint32(w.number(w.value("revision")))}
 	case "retract":
@@ -66,7 +68,7 @@ func (w words) change(h thread.Head, now int64) thread.Change {
 	case "decide":
 		return thread.Decide{
 			Run: id(w.word(0)), Call: uint8(w.number(w.word(1))), Ticket: hash(w.value("ticket")),
-			Decision: hash(w.value("id")), Resume: w.has("resume"), Child: w.has("child"),
+			Decision: hash(w.value("id")), Resume: w.has("resume"), Child: id(w.value("child")),
 		}
 	case "cancel":
 		return thread.Cancel{Run: id(w.word(0))}
@@ -80,9 +82,15 @@ func (w words) change(h thread.Head, now int64) thread.Change {
 			c.Enqueue, c.Dedupe = &e, 0
 		}
 		return c
+	case "send":
+		return thread.Send{ID: id(w.word(0)), Run: id(w.value("run")), Owner: w.value("owner")}
 	case "delivered":
+		of := id(w.word(0))
+		if w.word(0) == "" { // the cancel, whose id no line can spell
+			of = cancelOf(h)
+		}
 		return thread.Delivered{
-			ID: id(w.word(0)), Kind: named(w, w.value("kind"), thread.OutboxChildEnded, thread.OutboxDeadLettered), Next: w.at("next", now),
+			ID: of, Kind: named(w, w.value("kind"), thread.OutboxChildEnded, thread.OutboxDeadLettered), Next: w.at("next", now),
 			Failed: w.has("failed"), Was: w.at("was", now), Missed: uint16(w.number(w.value("missed"))),
 		}
 	case "delete":
@@ -126,6 +134,8 @@ func (w words) holders(h thread.Head, now int64) thread.Change {
 			kind = thread.NackLacks
 		}
 		return thread.Nack{Fence: fence, Kind: kind, AvailableAt: w.at("at", now), Closing: w.has("closing"), Calls: w.calls(), Progress: w.has("progress"), Schema: schema, ModelFailed: uint8(w.number(w.value("failed"))), RunEnd: w.has("run-end"), Through: w.through(), Failing: w.failing(now)}
+	case "add-child":
+		return thread.AddChild{Fence: fence, Child: id(w.word(0))}
 	case "refence":
 		return thread.Refence{Fence: fence, Lease: w.lease()}
 	case "extend-lease":

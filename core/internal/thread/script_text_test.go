@@ -163,7 +163,11 @@ func describeTables(b *strings.Builder, h thread.Head) {
 		fmt.Fprintf(b, "  inbox %s.%d, %s\n", trim(e.ID[:]), e.Revision, e.Kind)
 	}
 	for _, e := range h.Outbox {
-		fmt.Fprintf(b, "  owes %s of %s from %s", e.Kind, trim(e.ID[:]), clock(e.Next))
+		name := trim(e.ID[:])
+		if v := binary.BigEndian.Uint64(e.ID[8:]); e.Kind == thread.OutboxCancel && v > 0 && v < 1_000 { // see leave
+			name = fmt.Sprintf("%s for v%d", trim(e.ID[:8]), v)
+		}
+		fmt.Fprintf(b, "  owes %s of %s from %s", e.Kind, name, clock(e.Next))
 		if e.Tries > 0 {
 			fmt.Fprintf(b, ", failed %d times", e.Tries)
 		}
@@ -247,4 +251,14 @@ func describeTimes(b *strings.Builder, t thread.Times) {
 		}
 		fmt.Fprintln(b)
 	}
+}
+
+// cancelOf is the cancel that a head owes.
+func cancelOf(h thread.Head) (id core.ID) {
+	for _, e := range h.Outbox {
+		if e.Kind == thread.OutboxCancel {
+			id = e.ID
+		}
+	}
+	return id
 }

@@ -55,7 +55,7 @@ func (h *Head) Left(now, lease int64) bool {
 	if h.Claim.Fence != 0 {
 		return now > h.Claim.Lease+leftFor
 	}
-	since := max(madeAt(h.CommitID), h.Run.AvailableAt)
+	since := max(madeAt(h.CommitID), h.Run.AvailableAt, hint.WakeAt)
 	if d := h.queue().dispatch(hint.Dispatch); d != nil {
 		since = max(since, d.AvailableAt)
 	}

@@ -200,6 +200,11 @@ func TestWhenAThreadIsLeft(t *testing.T) {
 		{"a delayed run", func(w *hinted) {
 			w.after(0, thread.Enqueue{Dispatch: id("d1"), Run: id("r1"), AvailableAt: 1_020_000})
 		}, 55 * time.Second},
+		{"a call that waits for a time", func(w *hinted) {
+			w.after(0, aRun)
+			w.after(0, taken)
+			w.sleep(false, 1_060_000)
+		}, 95 * time.Second},
 		{"nothing to do", func(w *hinted) {
 			w.after(0, aRun)
 			w.after(0, taken)

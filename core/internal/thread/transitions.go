@@ -81,6 +81,8 @@ func (Refence) kind() ChangeKind {
 	return ChangeKind{Name: "refence", Holder: true, Worker: true}
 }
 
+func (AddChild) kind() ChangeKind    { return ChangeKind{Name: "add-child"} }
+func (DropChild) kind() ChangeKind   { return ChangeKind{Name: "drop-child"} }
 func (ExtendLease) kind() ChangeKind { return ChangeKind{Name: "extend-lease"} }
 func (Touch) kind() ChangeKind       { return ChangeKind{Name: "touch"} }
 
@@ -112,5 +114,6 @@ func (Cancel) kind() ChangeKind {
 	return ChangeKind{Name: "cancel", Stage: StageDecide, Progress: true, Wakes: true}
 }
 
+func (Send) kind() ChangeKind      { return ChangeKind{Name: "send", Places: true, Wakes: true} }
 func (Delivered) kind() ChangeKind { return ChangeKind{Name: "delivered", Deleted: true} }
 func (Delete) kind() ChangeKind    { return ChangeKind{Name: "delete", Deleted: true} }

@@ -42,6 +42,8 @@ var kinds = []struct {
 	{held, "reclaim", thread.StageClaim, false, false, 3, false, false},
 	{held, "refence fence=1", thread.StageStep, true, true, 3, false, false},
 	{held, "extend-lease fence=1 lease=40s", thread.StageStep, false, false, 3, false, false},
+	{held, "add-child k fence=1", thread.StageStep, false, false, 3, false, false},
+	{parent, "drop-child r1 k", thread.StageStep, false, false, 3, false, false},
 	{held, "touch", thread.StageStep, false, false, 3, false, false},
 	{held, "commit-turn fence=1 seq=1 calls=2", thread.StageTurn, true, true, 0, false, false},
 	{round, "suspend fence=1 calls=done,new", thread.StageTurn, true, true, 0, false, false},
@@ -50,6 +52,7 @@ var kinds = []struct {
 	{round, "nack fence=1 calls=done,new", thread.StageStep, true, true, 0, false, false},
 	{waiting, "decide r1 0 id=x resume", thread.StageDecide, false, false, 0, false, false},
 	{held, "cancel", thread.StageDecide, false, false, 0, false, false},
+	{held, "send m run=r1", thread.StageStep, false, false, 3, false, false},
 	{owing, "delivered r2 kind=child-ended", thread.StageStep, false, false, 3, false, true},
 	{held, "delete", thread.StageStep, false, false, 0, true, true},
 }
@@ -57,6 +60,7 @@ var kinds = []struct {
 // The heads that the kinds are tried on.
 var (
 	held    = []string{"enqueue d1 run=r1", "claim w lease=30s"}
+	parent  = append(slices.Clip(held), "add-child k fence=1")
 	queue   = append(slices.Clip(held), "enqueue d2 run=r2")
 	owing   = append(slices.Clip(held), "enqueue d2 run=r2 child", "cancel r2")
 	steered = append(slices.Clip(held), "input i kind=internal")
@@ -118,6 +122,7 @@ func TestOnlyWhatAsksForAPlaceIsRefusedByAFullHead(t *testing.T) {
 	var got []string
 	for _, tt := range kinds {
 		line := strings.Replace(tt.line, "interrupt dedupe=k", "interrupt enqueue=d9 run=r9", 1)
+		line = strings.Replace(line, "send m run=r1", "send m", 1)
 		change := parse(t, line).change(full, start)
 		_, _, err := thread.Apply(full, thread.Transition{Now: start, CommitID: id("c"), Schemas: thread.Schemas{Reads: 65535}, Change: change})
 		if errors.Is(err, thread.ErrFull) {
@@ -127,7 +132,7 @@ func TestOnlyWhatAsksForAPlaceIsRefusedByAFullHead(t *testing.T) {
 			t.Errorf("%s says %v, and asks for a place: %v", kind.Name, err, kind.Places)
 		}
 	}
-	if want := []string{"enqueue", "enqueue-and-claim", "input", "interrupt"}; !slices.Equal(got, want) {
+	if want := []string{"enqueue", "enqueue-and-claim", "input", "interrupt", "send"}; !slices.Equal(got, want) {
 		t.Errorf("a full head refuses %v, want %v", got, want)
 	}
 }
@@ -151,6 +156,8 @@ func TestWhoeverMakesWorkHints(t *testing.T) {
 		{append(slices.Clip(ready), "enqueue d2 run=r2"), "edit d2 revision=1", ""},
 		{append(slices.Clip(ready), "input i"), "retract i", ""},
 		{ready, "touch", ""},
+		{ready, "send m run=r1", "d1"},
+		{ready, "send m", "d1"},
 		{append(slices.Clip(ready), "enqueue d2 run=r2 child", "cancel r2"), "delivered r2 kind=child-ended", ""},
 	}
 	for _, tt := range tests {

@@ -85,12 +85,18 @@ func (p *Parent) addTo(m *wire.Members) {
 	addAnyID(m, "run", p.Run)
 	m.AnyInt("call", int64(p.Call))
 	m.Text("tool_call", p.ToolCall)
+	m.True("listed", p.Listed)
+	m.True("detached", p.Detached)
+	addID(m, "root", p.Root)
+	m.Texts("agents", p.Agents)
+	m.Int("max_tokens", p.MaxTokens)
+	m.Int("deadline", p.Deadline)
 	m.Close(begin)
 }
 
 // AddTo implements [Usual].
 func (r *RunRecord) AddTo(m *wire.Members) bool {
-	if r.WorkedMS != 0 || r.Asked != "" || r.ThreadTitle != "" || r.Cost != nil || len(r.Tickets) > 0 {
+	if r.WorkedMS != 0 || r.Asked != "" || r.ThreadTitle != "" || r.Cost != nil || len(r.Tickets) > 0 || r.Children != nil {
 		return false // they are never stored
 	}
 	if r.Frontend != nil || r.Spend != 0 || len(r.Bases) > 0 || r.Unfinished != nil || len(r.Losses) > 0 || r.Trace != (TraceID{}) ||

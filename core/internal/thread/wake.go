@@ -88,8 +88,33 @@ func wakeLater(h *Head, now int64) (hint *Hint) {
 	for _, t := range h.Tickets {
 		near := t.Decision == 0 && t.WakeAt != 0 && t.WakeAt <= now+wakeWithin
 		if near && (hint == nil || t.WakeAt < hint.At) {
-			hint = &Hint{Dispatch: h.Run.Dispatch, At: t.WakeAt}
+			hint = &Hint{Dispatch: h.Run.Dispatch, At: t.WakeAt, WakeAt: t.WakeAt}
 		}
 	}
 	return hint
+}
+
+// hinted reports whether the hint of a wait that follows a change is on its way already, so that
+// what clients repeat, or do while the run waits, leaves no second one:
+//
+//   - A request that was accepted before sends none. The wait may be older than it, or have begun
+//     since, and either has its hint from the write that began it.
+//   - A claim that comes too early sends none, unless it came by the hint of the wait. But one that
+//     is written sends one: it has woken another ticket, or the sweep has found the thread.
+//   - A write while the run waits sends none if an earlier one has, for the same time: the newest
+//     was within the time for which queues hold a hint back.
+//
+// If the process that was to send the hint has died, the sweep finds the thread.
+func hinted(h *Head, c Change, r Result) bool {
+	if take, ok := c.(TakeClaim); ok {
+		return r.Unchanged && take.WakeAt != r.Hint.WakeAt
+	}
+	if r.Duplicate {
+		return true
+	}
+	if !h.Open() || h.Run.Status != Waiting {
+		return false
+	}
+	sent := wakeLater(h, madeAt(h.CommitID))
+	return sent != nil && sent.WakeAt == r.Hint.WakeAt
 }

@@ -24,11 +24,14 @@ func (w *world) change() thread.Change {
 	case 4, 5, 6, 7, 8:
 		return thread.TakeClaim{Worker: longest[:64], Lease: w.lease(), Alone: w.rand.IntN(2) == 0}
 	case 9, 10:
-		return thread.Input{ID: w.fresh(), Kind: thread.InboxKind(w.rand.IntN(2)), Owner: longest, Dedupe: w.key()}
+		return thread.Input{ID: w.fresh(), Kind: thread.InboxKind(w.rand.IntN(2)), Owner: longest, Dedupe: w.key(), Child: w.child()}
 	case 11, 12, 13:
 		return w.decide()
 	case 14:
 		return w.rare()
+	}
+	if w.rand.IntN(24) == 0 {
+		return thread.Send{ID: w.fresh(), Run: [...]core.ID{h.Run.ID, {}}[w.rand.IntN(2)], Owner: longest}
 	}
 	if len(h.Outbox) > 0 && w.rand.IntN(8) == 0 {
 		e := h.Outbox[w.rand.IntN(len(h.Outbox))]
@@ -46,6 +49,9 @@ func (w *world) rare() thread.Change {
 	case 0:
 		return thread.Reclaim{}
 	case 1:
+		if w.rand.IntN(2) == 0 {
+			return thread.DropChild{Run: w.head.Run.ID, Child: w.child()}
+		}
 		return thread.Touch{}
 	case 2:
 		id, revision := w.unread()
@@ -100,9 +106,20 @@ func (w *world) holders() thread.Change {
 	case 7:
 		return thread.Refence{Fence: w.fence()}
 	case 8:
+		if w.rand.IntN(2) == 0 {
+			return thread.AddChild{Fence: w.fence(), Child: w.child()}
+		}
 		return thread.ExtendLease{Fence: w.fence(), Lease: w.lease(), Closing: w.rand.IntN(2) == 0}
 	}
 	return w.step()
+}
+
+// child is a child run: one that is listed, or a new one.
+func (w *world) child() core.ID {
+	if list := w.head.Run.Children; len(list) > 0 && w.rand.IntN(3) == 0 {
+		return list[w.rand.IntN(len(list))]
+	}
+	return w.fresh()
 }
 
 func (w *world) enqueue() thread.Enqueue {
@@ -204,7 +221,9 @@ func (w *world) decide() thread.Change {
 	c := thread.Decide{Run: h.Run.ID, Decision: w.key(), Resume: w.rand.IntN(2) == 0}
 	if len(h.Tickets) > 0 {
 		ticket := h.Tickets[w.rand.IntN(len(h.Tickets))]
-		c.Call, c.Child = ticket.Call, ticket.Kind == thread.TicketChild != (w.rand.IntN(4) == 0)
+		if c.Call = ticket.Call; ticket.Kind == thread.TicketChild != (w.rand.IntN(4) == 0) {
+			c.Child = w.child()
+		}
 	}
 	if len(w.decided) > 0 && w.rand.IntN(4) == 0 {
 		c.Decision = w.decided[len(w.decided)-1]

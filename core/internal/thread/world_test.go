@@ -81,7 +81,6 @@ func newWorld(r *rand.Rand) *world {
 func (w *world) do(c thread.Change) (thread.Result, error) {
 	if w.newer && w.head.Open() && len(w.head.Extensions) == 0 {
 		w.head.Extensions = []thread.Extension{{Run: w.head.Run.ID, Tag: 900, Value: []byte("newer")}}
-		w.head.Run.Children = []core.ID{id("child1"), id("child2")}
 		w.head.TailSum = 1 << 31
 	}
 	h := w.head

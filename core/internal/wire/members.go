@@ -143,6 +143,19 @@ func (m *Members) Item(first bool) (begin int) {
 // CloseList ends a list.
 func (m *Members) CloseList() { m.text = append(m.text, ']') }
 
+// Texts appends a list of texts; an empty one is omitted.
+func (m *Members) Texts(name string, values []string) {
+	if len(values) == 0 {
+		return
+	}
+	m.OpenList(name)
+	for i, value := range values {
+		m.Item(i == 0)
+		m.text = AppendString(m.text, value)
+	}
+	m.CloseList()
+}
+
 // AppendString appends a text as JSON has it, without the escaping of <, > and &.
 func AppendString(b []byte, text string) []byte {
 	const hex, short = "0123456789abcdef", "btn fr" // of the control characters from 8 on

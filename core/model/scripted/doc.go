@@ -16,6 +16,7 @@
 //	approve: X      calls the tool danger with {"text": X}, then says X
 //	ask: X          calls the tool ask_user with {"question": X}, then says its output
 //	call: TOOL J    calls the tool with the arguments J, {} when left out, then says its result
+//	team: N P | N P calls the tool agent_run_N with {"prompt": P} for each part in one step, then says their responses
 //	state: J        calls the tool set_state with {"state": J}, then says that it is set
 //	help            says what the rules are, as does "Tell me what you can do"
 //	anything else   says it back

@@ -15,7 +15,7 @@ func TestHelpListsTheRules(t *testing.T) {
 				deltas++
 			}
 		}
-		for _, rule := range []string{`"echo: X"`, `"parallel: A, B"`, `"think: X"`, `"slow: 20"`, `"cite: URL"`, `"fail"`, `"approve: X"`, `"ask: X"`, `"state: {...}"`, `"call: TOOL {...}"`} {
+		for _, rule := range []string{`"echo: X"`, `"parallel: A, B"`, `"think: X"`, `"slow: 20"`, `"cite: URL"`, `"fail"`, `"approve: X"`, `"ask: X"`, `"state: {...}"`, `"call: TOOL {...}"`, `"team: NAME PROMPT | NAME PROMPT"`} {
 			if !strings.Contains(said.String(), rule) {
 				t.Errorf("%q: %q does not name %s", asked, &said, rule)
 			}

@@ -25,6 +25,7 @@ const help = `I follow rules, without a network. "echo: X" calls a tool that say
 	`"think: X" reasons before it speaks, "slow: 20" says twenty words, ten a second, "cite: URL" names that page as its source, and "fail" fails. ` +
 	`"approve: X" calls a tool that a person must approve, "ask: X" asks you a question. ` +
 	`"state: {...}" sets keys of the shared state, and "call: TOOL {...}" calls any tool of the agent, yours too, with these arguments. ` +
+	`"team: NAME PROMPT | NAME PROMPT" asks other agents, its delegates, all together. ` +
 	`I repeat everything else.`
 
 // wordInterval is the pause before each word of slow.
@@ -139,6 +140,9 @@ func (s *script) play() error {
 	if x, ok := s.rest("parallel"); ok {
 		return s.parallel(x)
 	}
+	if x, ok := s.rest("team"); ok {
+		return s.team(x)
+	}
 	if x, ok := s.rest("think"); ok {
 		if s.said == 0 {
 			s.send(model.Delta{Type: model.DeltaReasoning, Text: "Thinking about "})
@@ -162,10 +166,12 @@ func (s *script) play() error {
 }
 
 // invalid returns why the newest call never ran: its agent has no such tool, as one without
-// the demo's tools, or the arguments do not fit. The answer of the rule call has the tool's
-// name.
+// the demo's tools, or the arguments do not fit. The answers of the rules call and team have
+// the names of tools.
 func (s *script) invalid() (why string, ok bool) {
-	if _, call := s.rest("call"); call || len(s.results) == 0 {
+	_, call := s.rest("call")
+	_, team := s.rest("team")
+	if call || team || len(s.results) == 0 {
 		return "", false
 	}
 	r := s.results[len(s.results)-1]

@@ -118,6 +118,25 @@ func TestRules(t *testing.T) {
 			"call 0 weather", `arguments 0 {`, `arguments 0 }`, "usage 2 1", "stop tool_use"}},
 		{"call with arguments that are no JSON", []core.Message{user(`call: weather Bern`)}, []string{
 			"call 0 weather", `arguments 0 Be`, `arguments 0 rn`, "usage 3 1", "stop tool_use"}},
+		{"team", []core.Message{user("team: researcher  echo: <a>  b |buyer\tapprove: \"order\" |")}, []string{
+			"call 0 agent_run_researcher", `arguments 0 {"prompt":"e`, `arguments 0 cho: <a>  b"}`,
+			"call 1 agent_run_buyer", `arguments 1 {"prompt":"appr`, `arguments 1 ove: \"order\""}`, "usage 9 2", "stop tool_use"}},
+		{"a team of one, without a prompt", []core.Message{user("team: buyer")}, []string{
+			"call 0 agent_run_buyer", `arguments 0 {"prom`, `arguments 0 pt":""}`, "usage 2 1", "stop tool_use"}},
+		{"a prompt is a line of its own", []core.Message{user("team: buyer\necho: a")}, []string{
+			"call 0 agent_run_buyer", `arguments 0 {"prompt":`, `arguments 0 "echo: a"}`, "usage 4 1", "stop tool_use"}},
+		{"a team without members", []core.Message{user("team: | ")}, []string{
+			"text team takes an agent and a prompt, or se", "text veral: team: NAME PROMPT | NAME PROMPT", "usage 2 15", "stop end_turn"}},
+		{"team, answered", []core.Message{user("team: researcher a | buyer b"), called,
+			ended(core.ResultOK, `{"agent_id":"researcher","response":"Echo: \"a\"","output":"x"}`, ""), ended(core.ResultOK, `{"response":""}`, "")}, []string{
+			`text researcher: Ech`, "text o: \"a\"\nbuyer: ", "usage 9 4", "stop end_turn"}},
+		{"team, one of whom fails", []core.Message{user("team: researcher a | buyer b"), called,
+			ended(core.ResultError, "", "delegation to researcher cancelled"), ended(core.ResultInvalid, "", `tool "agent_run_buyer" not found`)}, []string{
+			"text researcher: delegation to researcher cancell", "text ed\nbuyer: tool \"agent_run_buyer\" not found", "usage 14 10", "stop end_turn"}},
+		{"team, with data of another form", []core.Message{user("team: a b"), called, ended(core.ResultOK, `"done"`, "")}, []string{
+			"text a: d", "text one", "usage 4 2", "stop end_turn"}},
+		{"team, with more results than parts", []core.Message{user("team: a b"), called, result("1"), result("2")}, []string{
+			"text a: ", "text 1", "usage 5 2", "stop end_turn"}},
 		{"echo without such a tool", []core.Message{user("echo: a"), called, ended(core.ResultInvalid, "", "tool \"echo\" not found")}, []string{
 			"text Nothing came of it: t", `text ool "echo" not found`, "usage 6 8", "stop end_turn"}},
 		{"parallel without such a tool", []core.Message{user("parallel: a, b"), called, ended(core.ResultInvalid, "", "no"), ended(core.ResultInvalid, "", "no")}, []string{

@@ -23,12 +23,13 @@
 // people see and the result repeats. A time that has passed ends the wait at once.
 //
 // The call waits with a ticket of kind [core.TicketTimer]. In a local process it continues
-// within a second of its time, or within 5 s if the process was restarted. On AWS, SQS holds back
+// within a second of its time, also after a restart. On AWS, SQS holds back
 // the message of a wait of up to 15 minutes. For a longer wait, the sweep sends that message ten
 // minutes before the time.
 //
 // A person may decide earlier: action resume wakes the call, and cancel cancels it. The result tells
-// who woke it: {"woken": "time"} or {"woken": "person"}, with the payload of that decision as "said".
+// who woke it: {"woken": "time"} or {"woken": "person"}, with the user, if one is known, as "user", and
+// the payload of that decision as "said".
 // A message of a person cancels the wait, unless the settings say keep: then the message waits
 // until the call has its result.
 //

@@ -80,7 +80,8 @@ func (a arguments) Check() error {
 
 // result is what the model reads after the wait.
 type result struct {
-	Woken string          `json:"woken"` // by whom: time, or person
+	Woken string          `json:"woken"`          // by whom: time, or person
+	User  string          `json:"user,omitempty"` // of the person, if the deployment has users
 	Said  json.RawMessage `json:"said,omitempty"`
 	Note  string          `json:"note,omitempty"`
 }
@@ -90,7 +91,7 @@ func (c Config) wait(_ context.Context, call tool.Call, a arguments) (tool.Resul
 	if call.Resume != nil {
 		r := result{Woken: "time", Note: a.Note}
 		if d := call.Resume.Decision; !d.Woken() {
-			r.Woken, r.Said = "person", d.Payload
+			r.Woken, r.User, r.Said = "person", d.User, d.Payload
 		}
 		return tool.NewResult(r), nil
 	}

@@ -92,10 +92,10 @@ func TestAPersonIsEarlier(t *testing.T) {
 		act  func(reveille.Ticket) reveille.Decision
 		want string
 	}{
-		{"wakes it", reveille.Approve, `ok {"woken":"person","note":"the parcel"}`},
+		{"wakes it", reveille.Approve, `ok {"woken":"person","user":"ann","note":"the parcel"}`},
 		{"says why", func(k reveille.Ticket) reveille.Decision {
 			return reveille.Reply(k, json.RawMessage(`"the parcel is here"`))
-		}, `ok {"woken":"person","said":"the parcel is here","note":"the parcel"}`},
+		}, `ok {"woken":"person","user":"ann","said":"the parcel is here","note":"the parcel"}`},
 		{"cancels it", func(k reveille.Ticket) reveille.Decision { return reveille.Deny(k, "never mind") }, `cancelled cancelled: never mind`},
 	}
 	for _, tt := range tests {
@@ -105,6 +105,7 @@ func TestAPersonIsEarlier(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				r = r.As(reveille.Identity{User: "ann"})
 				ended := make(chan error, 1)
 				go func() {
 					_, err := r.Run(t.Context(), reveille.Input{Thread: "t1", Text: `call: wait_until {"seconds":86400,"note":"the parcel"}`})

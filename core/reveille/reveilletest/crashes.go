@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/core/internal/sim/simtest"
+	"github.com/reveille-run/reveille/core/plugins/delegate"
 	"github.com/reveille-run/reveille/core/reveille"
 )
 
@@ -37,7 +38,22 @@ func (c Crashes) Run(t *testing.T) {
 	case world == nil:
 		world = func() World { return World{Parts: c.Parts} }
 	}
-	simtest.Options{Passings: c.Passings, MayBeLost: c.MayBeLost, Seed: c.Seed, Pairs: c.Pairs}.RunWorlds(t, world, c.Scenarios...)
+	simtest.Options{Passings: c.Passings, MayBeLost: c.MayBeLost, Seed: c.Seed, Pairs: c.Pairs}.RunWorlds(t, withDelegates(world), c.Scenarios...)
+}
+
+// withDelegates returns worlds whose agents have the tools for their delegates, as in
+// [reveille.New].
+func withDelegates(world func() World) func() World {
+	return func() World {
+		w := world()
+		if parts := w.Parts; parts != nil {
+			w.Parts = func() (reveille.Parts, error) {
+				p, err := parts()
+				return delegate.In(p), err
+			}
+		}
+		return w
+	}
 }
 
 type (

@@ -38,7 +38,7 @@ func TestAgentsOfFilesAreServed(t *testing.T) {
 	})
 	url, _ := serveSettings(t, s)
 	_, agents := get(t, url+"/v1/capabilities")
-	if !strings.Contains(agents, `"agents":["demo","helper"]`) || !strings.Contains(agents, `"default_agent":"helper"`) {
+	if !strings.Contains(agents, `"agents":["buyer","coordinator","demo","helper","researcher"]`) || !strings.Contains(agents, `"default_agent":"helper"`) {
 		t.Errorf("capabilities %s", agents)
 	}
 	_, run := post(t, url+"/v1/runs", `{"threadId":"t1","messages":[{"role":"user","content":"echo: hello"}]}`)

@@ -53,14 +53,20 @@ func warnOfProxy(log *slog.Logger, s settings.Settings, getenv func(string) stri
 	}
 }
 
-// agents lists the agents with their models.
+// agents lists the agents with their models: those of one model together, sorted.
 func agents(s settings.Settings, parts agent.Parts) string {
-	var all []string
+	on := map[string][]string{} // agents by the name of their model
 	for _, spec := range parts.Specs {
-		all = append(all, spec.ID+" on "+modelName(s, parts, spec.Model))
+		name := modelName(s, parts, spec.Model)
+		on[name] = append(on[name], spec.ID)
+	}
+	var all []string
+	for name, ids := range on {
+		slices.Sort(ids)
+		all = append(all, strings.Join(ids, ", ")+" on "+name)
 	}
 	slices.Sort(all)
-	return strings.Join(all, ", ")
+	return strings.Join(all, "; ")
 }
 
 // modelName returns PROVIDER/NAME of the model that a spec names, or the id of its pool.

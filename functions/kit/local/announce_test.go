@@ -32,7 +32,7 @@ func untimed(log *strings.Builder) *slog.Logger {
 func TestTheFirstLineSaysWhatRunsAndWhere(t *testing.T) {
 	parts := agent.Parts{
 		Specs: []agent.Spec{
-			{ID: "writer", Model: "large"}, {ID: "demo", Model: "small"}, {ID: "clerk", Model: "pool"}, {ID: "buyer", Model: "data"}, {ID: "own", Model: "own"},
+			{ID: "writer", Model: "large"}, {ID: "demo", Model: "small"}, {ID: "clerk", Model: "pool"}, {ID: "buyer", Model: "data"}, {ID: "own", Model: "own"}, {ID: "aide", Model: "small"},
 		},
 		ModelSpecs: []agent.ModelSpec{{ID: "data", Provider: "vendor", UpstreamModel: "vendor-1"}},
 		Pools:      []agent.ModelPoolSpec{{ID: "pool"}},
@@ -49,7 +49,7 @@ func TestTheFirstLineSaysWhatRunsAndWhere(t *testing.T) {
 		want     string
 	}{
 		{"agents and their models", settings.Settings{Data: ".reveille/reveille.db"}, parts, nil,
-			`page=http://127.0.0.1:3000/ agents="buyer on vendor/vendor-1, clerk on pool pool, demo on scripted (no key set), own on own, writer on openai/gpt-6-luna" data=.reveille/reveille.db`},
+			`page=http://127.0.0.1:3000/ agents="aide, demo on scripted (no key set); buyer on vendor/vendor-1; clerk on pool pool; own on own; writer on openai/gpt-6-luna" data=.reveille/reveille.db`},
 		{"a scripted model that was chosen", settings.Settings{Data: "memory", Model: "scripted"}, agent.Parts{Specs: parts.Specs[1:2], Models: parts.Models}, nil,
 			`page=http://127.0.0.1:3000/ agents="demo on scripted" data=memory`},
 		{"a key that the agent does not use", settings.Settings{Data: "memory", Providers: []settings.Provider{{ID: "openai", Key: secret.New("k")}}}, agent.Parts{Specs: parts.Specs[1:2], Models: parts.Models}, nil,
@@ -95,7 +95,7 @@ func TestTheHostLogsOneLineBeforeItServes(t *testing.T) {
 				t.Fatal(err)
 			}
 			h.shutDown()
-			want := `level=INFO msg=listening url=http://127.0.0.1:3000 page=http://127.0.0.1:3000/ agents="demo on ` + test.model + `" data=memory` + "\n"
+			want := `level=INFO msg=listening url=http://127.0.0.1:3000 page=http://127.0.0.1:3000/ agents="buyer, coordinator, demo, researcher on ` + test.model + `" data=memory` + "\n"
 			if diff := cmp.Diff(want, log.String()); diff != "" {
 				t.Error(diff)
 			}

@@ -20,11 +20,11 @@ func TestABrokenDeploymentEndsTheStart(t *testing.T) {
 	}{
 		{"no agent", func(p *agent.Parts) { *p = agent.Parts{} }, "build host: no agent is registered"},
 		{"a default agent that is none", func(p *agent.Parts) { p.Default = "helper" },
-			`build host: default agent "helper" not found, known are: demo`},
+			`build host: default agent "helper" not found, known are: buyer, coordinator, demo, researcher`},
 		{"a model that nobody bound", func(p *agent.Parts) { p.Specs[0].Model = "gpt" },
 			`build host: resolving agent "demo": model "gpt" not found, known are: default`},
 		{"a plugin that is not there", func(p *agent.Parts) { p.Specs[0].Plugins = []string{"permision"} },
-			`build host: resolving agent "demo": plugin "permision" not found, known are: permission`},
+			`build host: resolving agent "demo": plugin "permision" not found, known are: delegate, permission`},
 		{"a tool that is not there", func(p *agent.Parts) { p.Specs[0].ExcludedTools = []string{"dagner"} },
 			`build host: resolving agent "demo": tool "dagner" not found, known are: ask_user, danger, echo, read_result, set_state`},
 		{"a plugin without a handler", func(p *agent.Parts) { p.Plugins, p.Specs[0].Plugins = []plugin.Plugin{idle{}}, []string{"idle"} },

@@ -38,7 +38,7 @@ func given(t *testing.T, environ ...string) host.Options {
 func TestTheHostIsWiredAsTheDocumentsSay(t *testing.T) {
 	defaults := given(t)
 	set := given(t,
-		"REVEILLE_LEASE=45s", "REVEILLE_STEPS_PER_INVOCATION=7", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=512", "REVEILLE_USAGE_DAYS=30",
+		"REVEILLE_LEASE=45s", "REVEILLE_SWEEP_INTERVAL=2s", "REVEILLE_STEPS_PER_INVOCATION=7", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=512", "REVEILLE_USAGE_DAYS=30",
 		"REVEILLE_WEBHOOK_URL=http://127.0.0.1:1/in", "REVEILLE_WEBHOOK_SECRET=whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
 		`REVEILLE_LIMITS={"default":{"spend_a_day_usd":5}}`,
 		`REVEILLE_MODEL_CATALOG={"models":[{"provider":"p","names":["m"],"prices":[{"from":"2026-01-01","input":3,"output":4,"source":"a contract"}]}]}`,
@@ -50,6 +50,8 @@ func TestTheHostIsWiredAsTheDocumentsSay(t *testing.T) {
 	}{
 		{"a stream goes on as long as its run, since a client that leaves is seen", defaults.FollowFor, time.Duration(0)},
 		{"a claim holds for 30 s", defaults.Lease, 30 * time.Second},
+		{"what becomes due between two sweeps is woken in time", defaults.SweepAhead, 10 * time.Second},
+		{"REVEILLE_SWEEP_INTERVAL", set.SweepAhead, 4 * time.Second},
 		{"REVEILLE_LEASE", set.Lease, 45 * time.Second},
 		{"one step for each delivery", defaults.Steps, 1},
 		{"REVEILLE_STEPS_PER_INVOCATION", set.Steps, 7},

@@ -162,7 +162,7 @@ func (h *localHost) configure(e *env.Env, s settings.Settings, backend store.Bac
 	config := host.Options{
 		Env: e, Store: backend, Waker: h.queue, Agents: parts, Logger: h.log,
 		LeaveFor: -1, // it holds the file: no other build has what this one lacks
-		Worker:   "dev", Lease: s.Lease, Steps: s.Steps, CacheSize: s.CacheSize,
+		Worker:   "dev", Lease: s.Lease, SweepAhead: 2 * s.Sweep, Steps: s.Steps, CacheSize: s.CacheSize,
 		FollowInterval: followInterval, Publisher: hook, Observer: h.metrics,
 		Metering: metering,
 	}

@@ -27,7 +27,17 @@ func TestHowOftenARoundKills(t *testing.T) {
 			at(mode, string(k.point), k.count, 1)
 		}
 	}
-	if kills != 154 || len(places) != 142 {
-		t.Errorf("a round kills the host %d times at %d places, want 154 at 142", kills, len(places))
+	for _, k := range naps {
+		at("a call that waits for a time", k.point, k.count, 1)
+	}
+	for _, k := range rewakes {
+		at("a wake-up", k.point, 1, 2) // the first kill is while the call waits
+	}
+	for _, next := range []string{"before its time", "after it"} {
+		kills++
+		places["while a call waits, the next host starts "+next] = true
+	}
+	if kills != 202 || len(places) != 176 {
+		t.Errorf("a round kills the host %d times at %d places, want 202 at 176", kills, len(places))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugins/delegate"
 	"github.com/reveille-run/reveille/core/secret"
 	"github.com/reveille-run/reveille/functions/kit/internal/environment"
 	"github.com/reveille-run/reveille/functions/kit/internal/inject"
@@ -104,7 +105,7 @@ func (d Deployment) Agents(e *env.Env, s settings.Settings) (agent.Parts, error)
 			return agent.Parts{}, err
 		}
 	}
-	return inject.Parts(parts)
+	return inject.Parts(delegate.In(parts))
 }
 
 // keyed returns providers with their keys from the environment variables that they name. A
@@ -154,7 +155,7 @@ func (d Deployment) Idle(s settings.Settings) (agent.Parts, error) {
 		parts.Providers[i].APIKeyEnv = "" // no key is needed, and none is set
 		parts.Adapters[p.Adapter] = func(agent.ProviderSpec) (model.Model, error) { return model.None{}, nil }
 	}
-	return inject.Parts(parts)
+	return inject.Parts(delegate.In(parts))
 }
 
 // bindNone binds a model that is neither bound nor in a spec file.

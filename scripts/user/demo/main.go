@@ -1,4 +1,4 @@
-// Command demo is the local host with the demo agent and the scripted model, for scripts and
+// Command demo is the local host with the demo agents and the scripted model, for scripts and
 // tests. It does not depend on package app.
 package main
 

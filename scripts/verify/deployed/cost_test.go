@@ -26,6 +26,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/adapters/aws/env/prices"
+	"github.com/reveille-run/reveille/core/plugins/timer"
+	"github.com/reveille-run/reveille/functions/kit/demo"
 	"github.com/reveille-run/reveille/scripts/verify/deployed/cost"
 	"github.com/reveille-run/reveille/scripts/verify/lambdahost/host"
 )
@@ -35,15 +37,16 @@ var (
 	printCost = flag.String("cost.print", "", "the file to which TestCost writes its tables")
 )
 
-// talker is a provider of the OpenAI protocol that says 520 B, with two calls of the tool
-// echo of 1 KB when it was a person who spoke last.
+// talker is a provider of the OpenAI protocol that says 520 B, with calls if it was a person who
+// spoke last: two of the tool echo of 1 KB, or one of wait_until.
 type talker struct {
 	mu   sync.Mutex
 	slow bool // says it in 100 pieces, one each 100 ms
 }
 
 const (
-	slowSeconds = 10
+	slowSeconds  = 10
+	sleepSeconds = 3 // of a call of wait_until
 	// said is the size of a response: its record has a little more than 1 KB, and costs two
 	// units, whatever its ids and times compress to.
 	said = 520
@@ -56,7 +59,10 @@ func (p *talker) slowly(slow bool) {
 }
 
 func (p *talker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var request struct{ Messages []struct{ Role string } }
+	var request struct {
+		Messages []struct{ Role string }
+		Tools    []struct{ Function struct{ Name string } }
+	}
 	if err := json.NewDecoder(r.Body).Decode(&request); err != nil || len(request.Messages) == 0 {
 		http.Error(w, "no messages", http.StatusBadRequest)
 		return
@@ -82,9 +88,15 @@ func (p *talker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	finish := "stop"
 	if request.Messages[len(request.Messages)-1].Role == "user" {
 		finish = "tool_calls"
-		for i := range 2 {
-			arguments, _ := json.Marshal(fmt.Sprintf(`{"text":%q}`, noise(1000))) // a string
-			say(`{"id":"c1","choices":[{"index":0,"delta":{"tool_calls":[{"index":%d,"id":"call_%d_%d","type":"function","function":{"name":"echo","arguments":%s}}]},"finish_reason":null}]}`, i, rand.Uint64(), i, arguments)
+		call := func(i int, name, arguments string) {
+			quoted, _ := json.Marshal(arguments) // a string
+			say(`{"id":"c1","choices":[{"index":0,"delta":{"tool_calls":[{"index":%d,"id":"call_%d_%d","type":"function","function":{"name":%q,"arguments":%s}}]},"finish_reason":null}]}`, i, rand.Uint64(), i, name, quoted)
+		}
+		if request.Tools[0].Function.Name == timer.Tool {
+			call(0, timer.Tool, fmt.Sprintf(`{"seconds":%d}`, sleepSeconds))
+		} else {
+			call(0, "echo", fmt.Sprintf(`{"text":%q}`, noise(1000)))
+			call(1, "echo", fmt.Sprintf(`{"text":%q}`, noise(1000)))
 		}
 	}
 	say(`{"id":"c1","choices":[{"index":0,"delta":{},"finish_reason":%q}]}`, finish)
@@ -116,11 +128,17 @@ type bookkeeper struct {
 type countedQueue struct {
 	host.Queue
 	requests int
+	next     []host.Message // which the next Receive returns
 }
 
 // Receive returns no second hints, which come a minute after they were sent: they are counted
 // by package cost.
 func (q *countedQueue) Receive(ctx context.Context, most int, wait time.Duration) ([]host.Message, error) {
+	if next := q.next; next != nil {
+		q.requests++
+		q.next = nil
+		return next, nil
+	}
 	messages, err := q.Queue.Receive(ctx, most, wait)
 	messages = slices.DeleteFunc(messages, func(m host.Message) bool {
 		sent, failed := strconv.ParseInt(m.Attributes["SentTimestamp"], 10, 64)
@@ -138,6 +156,9 @@ func (q *countedQueue) Receive(ctx context.Context, most int, wait time.Duration
 
 func (q *countedQueue) Delete(ctx context.Context, receipts []string) error {
 	q.requests++
+	if slices.Equal(receipts, []string{ownReceipt}) {
+		return nil
+	}
 	return q.Queue.Delete(ctx, receipts)
 }
 
@@ -234,7 +255,13 @@ func (k *bookkeeper) poll(t *testing.T) {
 // say submits 500 B to a thread.
 func (k *bookkeeper) say(t *testing.T, door, thread string) (run string) {
 	t.Helper()
-	status, body := send(t, "POST", door+"/v1/threads/"+thread+"/messages", fmt.Sprintf(`{"messages":[{"role":"user","content":%q}]}`, noise(500)))
+	return k.sayTo(t, demo.ID, door, thread)
+}
+
+// sayTo submits 500 B to a thread, for an agent.
+func (k *bookkeeper) sayTo(t *testing.T, agent, door, thread string) (run string) {
+	t.Helper()
+	status, body := send(t, "POST", door+"/v1/threads/"+thread+"/messages", fmt.Sprintf(`{"agent_id":%q,"messages":[{"role":"user","content":%q}]}`, agent, noise(500)))
 	var receipt struct {
 		RunID string `json:"run_id"`
 	}
@@ -407,6 +434,7 @@ func TestCost(t *testing.T) {
 	k.background(t, &f)
 	k.streamed(t, &f)
 	k.followed(t, &f)
+	k.slept(t, &f)
 	k.coldReads(t, &f)
 	table, err := prices.Default()
 	if err != nil {

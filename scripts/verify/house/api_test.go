@@ -19,7 +19,7 @@ const apiFile = "core/reveille/api.txt"
 
 // The most exported names that programs can import, and those of core/reveille.
 const (
-	mostNames         = 880
+	mostNames         = 900
 	mostNamesReveille = 120
 )
 

@@ -42,9 +42,9 @@ var delayedMutants = []mutant{
 	{
 		Name: "a person decides what waits for a child",
 		File: "core/internal/thread/decide.go",
-		Old:  "	case child && !c.Child:",
+		Old:  "	case child && c.Child.IsZero():",
 		New:  "	case false:",
-		Also: []change{{"core/mailbox/decide.go", "	case ticket.Kind == core.TicketChild && !o.child:", "	case false:"}},
+		Also: []change{{"core/mailbox/decide.go", "	case ticket.Kind == core.TicketChild && o.child.IsZero():", "	case false:"}},
 	},
 	{
 		Name: "input supersedes calls that wait for children",

@@ -14,7 +14,7 @@ var mutants = concat(roundMutants, stepMutants, runtimeMutants, storeMutants, ma
 	earlyMutants,
 	secondMutants,
 	sumMutants,
-	timerMutants,
+	timerMutants, childMutants,
 )
 
 func concat(lists ...[]mutant) (all []mutant) {
@@ -100,20 +100,20 @@ var mailboxMutants = []mutant{
 	{
 		Name: "the hint after a head write is forgotten",
 		File: "core/mailbox/outcome.go",
-		Old:  "if c.inline || c.quiet && c.plan.result.Unchanged {",
+		Old:  "if c.quiet && c.plan.result.Unchanged || c.inline && hint != nil && hint.WakeAt == 0 {",
 		New:  "if hint != nil {",
 	},
 	{
 		Name: "the hint after a submission is forgotten",
 		File: "core/mailbox/outcome.go",
-		Old:  "if c.inline || c.quiet && c.plan.result.Unchanged {",
-		New:  "if c.choose != nil || c.inline || c.quiet && c.plan.result.Unchanged {",
+		Old:  "if c.quiet && c.plan.result.Unchanged || c.inline && hint != nil && hint.WakeAt == 0 {",
+		New:  "if c.choose != nil || c.quiet && c.plan.result.Unchanged || c.inline && hint != nil && hint.WakeAt == 0 {",
 	},
 	{
 		Name: "the hint after a step's own commit is forgotten",
 		File: "core/mailbox/outcome.go",
-		Old:  "if c.inline || c.quiet && c.plan.result.Unchanged {",
-		New:  "if c.holder || c.inline || c.quiet && c.plan.result.Unchanged {",
+		Old:  "if c.quiet && c.plan.result.Unchanged || c.inline && hint != nil && hint.WakeAt == 0 {",
+		New:  "if c.holder || c.quiet && c.plan.result.Unchanged || c.inline && hint != nil && hint.WakeAt == 0 {",
 	},
 	{
 		Name: "nothing is swept",
@@ -288,7 +288,7 @@ var headMutants = []mutant{
 		New:  "AvailableAt: 0, Dedupe",
 	},
 	hintMutant("a commit of a step", "core/internal/thread/commit.go", "	r.Hint = h.wakeFollowed(t.Now, c.Followed)\n", ""),
-	hintMutant("a close", "core/internal/thread/closing.go", "Outcome: Done, Opened: opened, Hint: h.wake(t.Now)}", "Outcome: Done, Opened: opened}"),
+	hintMutant("a close", "core/internal/thread/closing.go", "Outcome: Done, Opened: opened, Left: left, Hint: h.wake(t.Now)}", "Outcome: Done, Opened: opened, Left: left}"),
 	hintMutant("a nack", "core/internal/thread/nack.go", "	return Result{Hint: h.wakeFollowed(t.Now, c.Followed)}, nil\n", "	return Result{}, nil\n"),
 	hintMutant("a claim that came too early", "core/internal/thread/claim.go", "return Result{Unchanged: !late, Hint: h.wake(t.Now)}", "return Result{Unchanged: !late}"),
 	hintMutant("an enqueue", "core/internal/thread/enqueue.go", "	h.raise(t)\n	return Result{Hint: h.wake(t.Now)}, nil\n", "	h.raise(t)\n	return Result{}, nil\n"),

@@ -5,8 +5,8 @@ var toldMutants = []mutant{
 	{
 		Name: "a child that is quicker than its parent's call tells nobody",
 		File: "core/mailbox/childended.go",
-		Old:  "		return errNotYet\n	case at < 0, parent",
-		New:  "		return nil\n	case at < 0, parent",
+		Old:  "		return errNotYet\n	case at < 0: // the call",
+		New:  "		return nil\n	case at < 0: // the call",
 	},
 	{
 		Name: "a call that runs again starts another child",

@@ -328,7 +328,7 @@ export class RunRecord {
       case 'tool_call_resumed':
         c.resumed = at;
         c.answered = e.action;
-        c.woken = wokenBy(c.ticket, e.decision_id);
+        c.woken = e.decided_by?.kind === 'time';
         c.status = 'running';
         this.status = 'running';
         break;
@@ -339,6 +339,7 @@ export class RunRecord {
         c.isError = e.is_error;
         c.ended = at;
         c.took = e.duration_ms ?? 0;
+        c.woken ||= e.decided_by?.kind === 'time'; // the only decider that a replay tells
         c.resumed ||= c.asked && at; // a replay does not tell when it went on
     }
   }

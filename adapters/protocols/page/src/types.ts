@@ -218,6 +218,7 @@ export interface RunEvent {
   ticket?: Ticket;
   action?: string;
   decision_id?: string;
+  decided_by?: { kind: string; user?: string }; // kind time is the clock
   failed?: number;
   wait?: number;
   limit?: number; // the tokens that a request may have, after the model refused a longer one

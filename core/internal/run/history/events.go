@@ -47,6 +47,9 @@ func resultEvent(entry *thread.Entry) core.Event {
 	if r.IsError {
 		e.Outcome = core.CallFailed
 	}
+	if (core.Decision{ID: entry.Decision}).Woken() { // of other decisions the record has the id alone
+		e.DecidedBy = &core.Decider{Kind: core.DeciderTime}
+	}
 	said := core.ToolResult{Data: r.Data, Message: r.Message}.Text() // without the content, which Blocks have
 	switch {
 	case r.IsError:
@@ -64,8 +67,9 @@ func suspendedEvent(t core.Ticket) core.Event {
 
 // resumedEvent announces that the run resumes a call whose ticket was decided.
 func resumedEvent(t *core.Ticket) core.Event {
+	by := t.Decider(*t.Decision)
 	return core.Event{
-		Type: core.EventToolCallResumed, CallID: t.CallID, Name: t.Tool, DecisionID: t.Decision.ID, Action: t.Decision.Action,
+		Type: core.EventToolCallResumed, CallID: t.CallID, Name: t.Tool, DecisionID: t.Decision.ID, Action: t.Decision.Action, DecidedBy: &by,
 	}
 }
 

@@ -362,7 +362,10 @@ func (s *recordedStep) superseded(result *thread.Entry) bool {
 // decide takes a recorded decision on a ticket.
 func (d *director) decide(ctx context.Context, s *recordedStep, t thread.Ticket, ticket core.Ticket, decision thread.DecisionRecord) error {
 	key := decision.Key(d.recording.record.ID)
-	change := thread.Decide{Run: d.recording.record.ID, Call: t.Call, Ticket: t.ID, Decision: key, Resume: ticket.Resumes(decision.Decision), Child: t.Kind == thread.TicketChild}
+	change := thread.Decide{Run: d.recording.record.ID, Call: t.Call, Ticket: t.ID, Decision: key, Resume: ticket.Resumes(decision.Decision)}
+	if t.Kind == thread.TicketChild {
+		change.Child, _ = core.ParseID(ticket.Suspension.ID) // the end of a run has decided it
+	}
 	_, _, err := d.box.Commit(ctx, d.recording.key, thread.Head{}, change, func(thread.Head, thread.Result) ([]store.Record, error) {
 		payload, err := d.o.Records.Encode("decision", decision)
 		return []store.Record{{Name: recordname.Decision(d.recording.record.ID, s.seq, t.Call, key), Payload: payload}}, err

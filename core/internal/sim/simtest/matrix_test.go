@@ -26,7 +26,7 @@ var pairs = flag.Bool("matrix.pairs", false, "play the crash matrix with two fau
 
 // matrixParts are agents of the three modes. Calls of echo wait for a person whose text
 // begins with "wait", and each call of pay for its approval; linger takes so many minutes, or until its context ends; delegate
-// leaves a prompt to a run on the thread "child"; each phase leaves a trace in the state.
+// leaves a prompt to a run on a thread that is kept; each phase leaves a trace in the state.
 func matrixParts() (agent.Parts, error) {
 	type arguments struct {
 		Text string `json:"text"`
@@ -61,7 +61,7 @@ func matrixParts() (agent.Parts, error) {
 		if end, ok := call.ChildEnd(); ok {
 			return tool.NewResult(string(end.Termination.Type) + ": " + end.Response), nil
 		}
-		run, err := call.Start(ctx, tool.Child{Agent: string(agent.Sequential), Thread: "child", Messages: []core.Message{core.UserMessage(a.Prompt)}})
+		run, err := call.Start(ctx, tool.Child{Agent: string(agent.Sequential), Kept: "child", Messages: []core.Message{core.UserMessage(a.Prompt)}})
 		if err != nil {
 			return tool.Result{}, err
 		}

@@ -14,7 +14,6 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/registry"
-	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -295,6 +294,9 @@ func (t watchedTool) Run(ctx context.Context, call tool.Call) (tool.Result, erro
 	if call.Children != nil {
 		call.Children = ownChildren{call.Children, own, keyed}
 	}
+	if call.Others != nil {
+		call.Others = ownOthers{call.Others, own, keyed}
+	}
 	result, err := t.Tool.Run(ctx, call)
 	came := encode(result)
 	if err != nil {
@@ -312,15 +314,35 @@ func (t watchedTool) Run(ctx context.Context, call tool.Call) (tool.Result, erro
 // ownChildren starts the runs of a call as the call is, and not as it is shown: their ids
 // follow from its key.
 type ownChildren struct {
-	children run.Children
-	own      tool.Call
-	asked    func()
+	starter
+	own   tool.Call
+	asked func()
+}
+
+// starter is the type of tool.Call.Children.
+type starter interface {
+	StartChild(ctx context.Context, call tool.Call, child tool.Child) (core.ID, error)
+	Lineage() tool.Lineage
 }
 
 // StartChild is for tool.Call.Children.
 func (o ownChildren) StartChild(ctx context.Context, _ tool.Call, child tool.Child) (core.ID, error) {
 	o.asked()
-	return o.children.StartChild(ctx, o.own, child)
+	return o.starter.StartChild(ctx, o.own, child)
+}
+
+// ownOthers gives a call its access to other threads as the call is, and not as it is shown: the
+// ids of messages follow from its key.
+type ownOthers struct {
+	tool.Others
+	own   tool.Call
+	asked func()
+}
+
+// SendMessage is for tool.Call.Others.
+func (o ownOthers) SendMessage(ctx context.Context, _ tool.Call, m tool.Message) (core.ID, error) {
+	o.asked()
+	return o.Others.SendMessage(ctx, o.own, m)
 }
 
 // notedParts notes that a tool keeps parts.

@@ -66,3 +66,19 @@ func newDeaf() tool.Tool {
 			return tool.NewResult("heard nothing"), nil
 		})
 }
+
+// newNap returns the tool nap, which waits for some milliseconds without a process. It records
+// the execution that comes after the wait alone.
+func newNap() tool.Tool {
+	type arguments struct {
+		Milliseconds int `json:"ms"`
+	}
+	return tool.New(tool.Spec{Name: "nap", Description: "Waits for some milliseconds."},
+		func(_ context.Context, call tool.Call, a arguments) (tool.Result, error) {
+			if call.Resume == nil {
+				at := call.Now.Add(time.Duration(a.Milliseconds) * time.Millisecond)
+				return tool.Suspended(core.TicketRequest{Kind: core.TicketTimer, WakeAt: at}), nil
+			}
+			return tool.NewResult("woken"), record(call)
+		})
+}

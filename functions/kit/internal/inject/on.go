@@ -27,6 +27,7 @@ func Parts(parts agent.Parts) (agent.Parts, error) {
 	for i, t := range parts.Tools {
 		parts.Tools[i] = recorded{t}
 	}
+	parts.Tools = append(parts.Tools, newNap())
 	for id, b := range parts.Models {
 		b.Model = panicking{b.Model}
 		parts.Models[id] = b
@@ -39,12 +40,19 @@ type recorded struct{ tool.Tool }
 
 // Run implements tool.Tool.
 func (r recorded) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
-	if path := os.Getenv(killpoints.KeyFile); path != "" {
-		if err := appendLine(path, call.Key()); err != nil {
-			return tool.Result{}, err
-		}
+	if err := record(call); err != nil {
+		return tool.Result{}, err
 	}
 	return r.Tool.Run(ctx, call)
+}
+
+// record writes the key of an execution.
+func record(call tool.Call) error {
+	path := os.Getenv(killpoints.KeyFile)
+	if path == "" {
+		return nil
+	}
+	return appendLine(path, call.Key())
 }
 
 func appendLine(path, line string) error {

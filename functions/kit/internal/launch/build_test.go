@@ -24,7 +24,7 @@ func TestBrokenAgentsAreNamedAtStart(t *testing.T) {
 	}{
 		{"none", func(*agent.Parts) {}, "<nil>", "<nil>"},
 		{"a default agent that is none", func(p *agent.Parts) { p.Default = "helper" },
-			`build host: default agent "helper" not found, known are: demo`, `build host: default agent "helper" not found, known are: demo`},
+			`build host: default agent "helper" not found, known are: buyer, coordinator, demo, researcher`, `build host: default agent "helper" not found, known are: buyer, coordinator, demo, researcher`},
 		{"a model that nobody bound", func(p *agent.Parts) { p.Specs[0].Model = "gpt" },
 			`build host: resolving agent "demo": model "gpt" not found, known are: default`, "<nil>"},
 	}

@@ -28,7 +28,7 @@ export const keyboard = (on) => ({
     await key('g', 'a');
     await page.getByRole('heading', { name: 'demo', level: 1, exact: true }).waitFor();
     await key('j');
-    await page.waitForFunction(() => /clerk|demo/.test(document.activeElement?.closest('main [data-row]')?.textContent));
+    await page.waitForFunction(() => /buyer|clerk|coordinator|demo/.test(document.activeElement?.closest('main [data-row]')?.textContent));
     await key('Control+k');
     await page.getByRole('dialog').waitFor();
     await page.keyboard.type('runs');

@@ -84,6 +84,9 @@ var account = Account{
 		Answer:     {Write: 6, Read: 3, Queue: 2, Invocations: 1, Handler: 400, CPU: 36},
 		Chat:       {Write: 20, Read: 2, Queue: 1, Invocations: 1, Handler: 1000},
 		Sweep:      {Read: 8, Queue: 1, Invocations: 1, Handler: 100},
+		Wait:       {Write: 12, Read: 2, Queue: 3, Invocations: 1, Handler: 200},
+		Early:      {Read: 1, Queue: 2, Invocations: 1, Handler: 100},
+		Wake:       {Write: 4, Read: 6, Queue: 3, Invocations: 1, Handler: 400},
 	}},
 	Prices: round(),
 }
@@ -115,6 +118,10 @@ func TestBills(t *testing.T) {
 		{"second hint", account.second(), Bill{Table: 0.01, Queue: 0.2, Requests: 10, Duration: 0.05}},
 		{"second hints of a step", account.secondOfStep(), Bill{Table: 0.0025, Queue: 0.05, Requests: 2.5, Duration: 0.0125}},
 		{"a chat's second hint", account.watched(), Bill{Table: 0.01, Queue: 0.3, Requests: 10, Duration: 0.05}},
+		{"step that waits for a time, with looks for a mark", marked.one(Wait, ModelSeconds), Bill{Table: 0.047, Queue: 0.3, Requests: 10, Duration: 3.1}},
+		{"step that wakes a call, which calls no model", marked.one(Wake, 0), Bill{Table: 0.064, Queue: 0.3, Requests: 10, Duration: 0.2}},
+		{"wake-ups of the sweep in a wait", account.sweptTwice(), Bill{Table: 0.026, Queue: 0.7, Requests: 20, Duration: 0.1}},
+		{"message", account.message(), Bill{Table: 0.089, Queue: 0.1}},
 		{"minute of a follower", account.follower(), Bill{Table: 1.8, Requests: 10, Duration: 30}},
 		{"minute of one that hears a model", account.hearing(), Bill{Table: 2.4 + 0.004/3, Requests: 10, Duration: 30}},
 	}

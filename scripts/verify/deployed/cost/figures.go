@@ -33,6 +33,9 @@ const (
 	Answer     = "answer"     // its second and last: a text
 	Chat       = "chat"       // the same two steps while a request streams them
 	Sweep      = "sweep"      // of a stack in which nothing is due
+	Wait       = "wait"       // a run's first step: a text and a call that waits for a time
+	Early      = "early"      // a hint while the call waits
+	Wake       = "wake"       // the step that the call's time begins
 )
 
 // Work is the cost of one piece of work: the median of several, so that rare additional work
@@ -66,7 +69,7 @@ type Reading struct {
 const Runs = 9
 
 // names are the pieces of work that figures must have.
-var names = []string{Submission, Calls, Answer, Chat, Sweep}
+var names = []string{Submission, Calls, Answer, Chat, Sweep, Wait, Early, Wake}
 
 // Parse reads figures. An unknown key and a missing piece of work are errors.
 func Parse(text []byte) (Figures, error) {

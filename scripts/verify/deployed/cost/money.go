@@ -55,7 +55,7 @@ func (a Account) seconds(s float64) float64 {
 
 // inferences is the number of model calls in each piece of work; during each the process
 // looks for the mark of a follower.
-var inferences = map[string]float64{Calls: 1, Answer: 1, Chat: 2}
+var inferences = map[string]float64{Calls: 1, Answer: 1, Chat: 2, Wait: 1}
 
 // one is the cost of a piece of work whose handler waits for this many seconds in addition
 // to its own time.
@@ -139,6 +139,35 @@ func (a Account) watched() Bill {
 	b := a.second()
 	b.Queue += a.Prices.Million.QueueRequests / 1e6
 	return b
+}
+
+// MoveWrites are the write units of a wake-up of the sweep while a call waits for a time: the head,
+// and its place in the index.
+const MoveWrites = 3.0
+
+// sweptTwice is the cost of the two wake-ups of the sweep while a call waits for longer than 15
+// minutes. The sweep sends both, and the second one sends the wake-up of the call.
+func (a Account) sweptTwice() Bill {
+	p := a.Prices.Million
+	b := a.one(Early, 0)
+	b.Table += MoveWrites * p.WriteUnits / 1e6
+	b.Queue += p.QueueRequests / 1e6
+	b = b.times(2)
+	b.Queue += p.QueueRequests / 1e6
+	return b
+}
+
+// The units of a message to a thread without an open run, beyond those of the step that sends it:
+// see TestMessageBudget of adapters/stores/dynamo. Two of the write units list the run.
+const (
+	MessageWrites = 9.0
+	MessageReads  = 8.0
+)
+
+// message is the cost of a message until it is the input of a run, with the hint of that run.
+func (a Account) message() Bill {
+	p := a.Prices.Million
+	return Bill{Table: (MessageWrites*p.WriteUnits + MessageReads*p.ReadUnits) / 1e6, Queue: p.QueueRequests / 1e6}
 }
 
 // follower is a minute of a stream that only waits; after a minute the client reconnects.

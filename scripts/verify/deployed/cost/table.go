@@ -57,6 +57,9 @@ func (a Account) measured(b *strings.Builder) {
 		{Answer, "warm step: final text of the run"},
 		{Chat, "the same run of two steps, streamed"},
 		{Sweep, "sweep that finds no work"},
+		{Wait, "warm step: first step of a run, with a call that waits for a time"},
+		{Early, "wake-up while the call waits"},
+		{Wake, "warm step: wake-up of the call, with its result"},
 	} {
 		w := a.Work[row.name]
 		fmt.Fprintf(b, "| %s | %s | %s | %d | %d | %s | %s |\n", row.what, number(w.Write), number(w.Read), w.Queue, w.Invocations, number(w.Handler), number(w.CPU))
@@ -90,6 +93,10 @@ func (a Account) money(b *strings.Builder) {
 		{"the chat at the function URL while another client follows it (without the follower's stream)", a.heard()},
 		{"second hint of a run in the background, which finds nothing to do", a.second()},
 		{"warm step of a long run: its part of the second hints", a.secondOfStep()},
+		{"warm step that ends with a call that waits for a time", a.one(Wait, ModelSeconds)},
+		{"wake-up while the call waits", a.one(Early, 0)},
+		{"warm step with the wake-up of the call", a.one(Wake, 0)},
+		{"message to another thread, without the run that reads it", a.message()},
 		{"minute of a stream that only waits, at the function URL", a.follower()},
 		{"minute of a stream that follows a model in another process", a.hearing()},
 	} {
@@ -104,6 +111,7 @@ func (a Account) money(b *strings.Builder) {
 		fmt.Fprintf(b, "| %d MB | %s |\n", mb, usd(other.Step().Sum()*1000))
 	}
 	b.WriteString("\nA run that waits for an approval costs nothing until then, unless a client keeps a stream open. A decision with edited arguments stores them twice, with the decision and with the result, and reads the record of the run once more.\n")
+	fmt.Fprintf(b, "\nA call that waits for a time costs nothing between its wake-ups, however long it waits. The one at its time costs %s USD for 1,000 calls. Before that, a call that waits for longer than 15 minutes has two wake-ups of the sweep, which cost %s USD for 1,000 calls. A shorter wait has one at most.\n", usd(a.one(Wake, 0).Sum()*1000), usd(a.sweptTwice().Sum()*1000))
 	b.WriteString("\nThree kinds of data are there for people only:\n\n- **Requests as sent.** Each turn has 44 bytes more. The first turn of a thread stores one record more, with tools and system prompt. So does each turn after they have changed. A plugin that changes messages can add another one.\n- **Times of steps.** Each turn has 25 to 40 bytes more. Each failed call of its model adds about 100.\n- **Lists.** A list of runs reads head and title of each thread, and the record of each run. A list of threads reads head, title and one listing of each thread. A list of approvals reads the head, the run and its calls, and for names two or three records more. Most records are one read unit each.\n")
 }
 

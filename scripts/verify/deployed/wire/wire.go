@@ -5,6 +5,8 @@ package wire
 import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/plugins/timer"
 	"github.com/reveille-run/reveille/functions/kit/demo"
 	"github.com/reveille-run/reveille/functions/kit/providers"
 	"github.com/reveille-run/reveille/functions/kit/settings"
@@ -17,7 +19,10 @@ func Bind(e *env.Env, s settings.Settings) (wiring.Bound, error) {
 	return wiring.Bound{Models: map[string]agent.ModelBinding{demo.Model: bound}}, err
 }
 
-// Parts returns the demo agent, with two differences. It waits for an overloaded provider less
+// Sleeper is the id of an agent whose only tool is wait_until.
+const Sleeper = "sleeper"
+
+// Parts returns the demo agent and [Sleeper]. The demo agent waits for an overloaded provider less
 // than in a deployment: 200 ms before the second call, so that a test of an outage takes seconds.
 // And its window has 400,000 tokens, so that a conversation of 200,000 is shown whole.
 func Parts(models map[string]agent.ModelBinding) (agent.Parts, error) {
@@ -25,6 +30,8 @@ func Parts(models map[string]agent.ModelBinding) (agent.Parts, error) {
 	if err == nil {
 		parts.Specs[0].Context = &agent.ContextWindowPolicy{MaxContextTokens: 400_000}
 		parts.Specs[0].Retry.OverloadedBackoffBaseMS = new(200)
+		parts.Plugins = append(parts.Plugins, plugin.Plugin(timer.Plugin{}))
+		parts.Specs = append(parts.Specs, agent.Spec{ID: Sleeper, Model: demo.Model, Plugins: []string{timer.ID}, AllowedTools: []string{timer.Tool}})
 	}
 	return parts, err
 }

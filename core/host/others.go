@@ -1,0 +1,180 @@
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
+	"github.com/reveille-run/reveille/core/internal/wire"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// others is the access of tools to runs of other threads, on behalf of the call's user. A tool
+// reads and cancels only its own run and those that calls of its thread have started.
+type others struct {
+	mailbox *mailbox.Service
+	store   store.Backend
+	records thread.Records
+}
+
+// ChildRun implements tool.Others.
+func (o others) ChildRun(ctx context.Context, call tool.Call, run core.ID) (core.Run, error) {
+	key, head, record, err := o.child(ctx, call, run)
+	if err != nil || record.Status == core.RunDone {
+		return record, err
+	}
+	if head.Run.ID == run { // its record is written where it starts, waits and ends
+		record.Steps = max(record.Steps, int(head.Run.Step))
+	}
+	record.Response, err = o.said(ctx, key, head, record)
+	return record, err
+}
+
+// child finds a run that a call of the thread has started.
+func (o others) child(ctx context.Context, call tool.Call, run core.ID) (key core.ThreadKey, head thread.Head, record core.Run, err error) {
+	none := core.Errorf(core.CodeNotFound, "no call of the thread has started the run %s", run)
+	key, dispatch, ok, err := o.mailbox.Locate(ctx, call.Thread.Tenant, run)
+	if err != nil || !ok {
+		return key, head, record, errors.Join(err, absent(ok, none))
+	}
+	if head, err = o.mailbox.Head(ctx, key); err != nil {
+		return key, head, record, err
+	}
+	if head.Deleted || head.Owner != "" && head.Owner != call.User {
+		return key, head, record, none
+	}
+	record, ok, err = o.mailbox.Run(ctx, key, head, run, dispatch)
+	if err == nil && (!ok || record.StartedBy == nil || record.StartedBy.ThreadID != call.Thread.Thread) {
+		err = none
+	}
+	return key, head, record, err
+}
+
+// absent is the error of what is not there.
+func absent(ok bool, err error) error {
+	if ok {
+		return nil
+	}
+	return err
+}
+
+// outputLook is how many records of the log are searched for what a run has said so far.
+const outputLook = 100
+
+// said is the text of the last message of a run that is not over; empty: it has said nothing.
+func (o others) said(ctx context.Context, key core.ThreadKey, head thread.Head, run core.Run) (string, error) {
+	if run.FirstSeq == 0 || run.FirstSeq > head.Seq {
+		return "", nil
+	}
+	first := max(run.FirstSeq, head.Seq-min(head.Seq, outputLook)+1)
+	for e, err := range threadlog.EntriesBackwards(ctx, o.store, o.records, key, first, head.Seq) {
+		if err != nil {
+			return "", err
+		}
+		if m := e.Message; m != nil && m.Role == core.RoleAssistant && e.Run == run.ID {
+			if text := m.Text(); text != "" {
+				return text, nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// CancelRun implements tool.Others.
+func (o others) CancelRun(ctx context.Context, call tool.Call, run core.ID) (cancelled int, err error) {
+	key := call.Thread
+	if run != call.Run {
+		if key, _, _, err = o.child(ctx, call, run); err != nil {
+			return 0, err
+		}
+	}
+	below := o.below(ctx, key, run, core.MaxDepth)
+	if _, err := o.mailbox.Cancel(ctx, key, run); err != nil {
+		return 0, err
+	}
+	return 1 + below, nil
+}
+
+// below counts the runs that a run has started and that end with it, as far as they can be read.
+func (o others) below(ctx context.Context, key core.ThreadKey, run core.ID, depth int) (n int) {
+	head, err := o.mailbox.Head(ctx, key)
+	if err != nil || head.Run.ID != run || depth == 0 {
+		return 0
+	}
+	for _, child := range head.Run.Children {
+		at, _, ok, err := o.mailbox.Locate(ctx, key.Tenant, child)
+		if err == nil && ok {
+			n += 1 + o.below(ctx, at, child, depth-1)
+		}
+	}
+	return n
+}
+
+// SendMessage implements tool.Others.
+func (o others) SendMessage(ctx context.Context, call tool.Call, m tool.Message) (core.ID, error) {
+	head, err := o.mailbox.Head(ctx, call.Thread)
+	if err != nil {
+		return core.ID{}, err
+	}
+	own, _, err := o.mailbox.Run(ctx, call.Thread, head, call.Run, head.Run.Dispatch)
+	if err != nil {
+		return core.ID{}, err
+	}
+	to := mailbox.Recipient{Thread: m.Thread, AgentID: m.AgentID}
+	switch {
+	case m.Parent && own.StartedBy == nil:
+		return core.ID{}, &tool.MessageError{Code: mailbox.CodeRecipientNotFound, Cause: core.Errorf(core.CodeNotFound, "no other run has started this one")}
+	case m.Parent:
+		to.Thread = own.StartedBy.ThreadID
+	case !m.Child.IsZero():
+		key, _, _, err := o.child(ctx, call, m.Child)
+		if core.CodeOf(err) == core.CodeNotFound {
+			return core.ID{}, &tool.MessageError{Code: mailbox.CodeRecipientNotFound, Cause: err}
+		}
+		if err != nil {
+			return core.ID{}, err
+		}
+		to = mailbox.Recipient{Thread: key.Thread, Run: m.Child}
+	}
+	id := messageID(call, m.Name)
+	text := "Message from the agent " + own.AgentID + " of thread " + call.Thread.Thread + ":\n" + m.Text
+	err = o.mailbox.Send(ctx, call.Thread, head, mailbox.Message{ID: id, Run: call.Run, To: to, Messages: []core.Message{core.UserMessage(text)}})
+	switch code := mailbox.MessageCode(err); {
+	case err == nil:
+		return id, nil
+	case code == mailbox.CodeRecipientNotFound, code == mailbox.CodeRecipientUnavailable, code == mailbox.CodeOutboxFull:
+		return core.ID{}, &tool.MessageError{Code: code, Cause: err}
+	}
+	return core.ID{}, err
+}
+
+// messageID is the id of a message, from the key of the call that sends it: a call that runs
+// again sends the same message. It has the time of the call's run.
+func messageID(call tool.Call, name string) core.ID {
+	sum := sha256.Sum256([]byte("message " + call.Key() + "/" + name))
+	id := wire.DerivedID(sum[:])
+	copy(id[:6], call.Run[:])
+	return id
+}
+
+// FailedMessages implements tool.Others.
+func (o others) FailedMessages(ctx context.Context, call tool.Call) (failed []tool.FailedMessage, err error) {
+	list, err := o.mailbox.FailedMessages(ctx, call.Thread, call.User)
+	for _, f := range list {
+		failed = append(failed, tool.FailedMessage{ID: f.ID, Thread: f.To.Thread, Code: f.Code, Tries: f.Tries, At: f.FailedAt})
+	}
+	return failed, err
+}
+
+// RecoverMessages implements tool.Others.
+func (o others) RecoverMessages(ctx context.Context, call tool.Call, how tool.Recovery) (messages int, err error) {
+	if how == tool.RecoverClear {
+		return o.mailbox.ClearMessages(ctx, call.Thread, call.User)
+	}
+	return o.mailbox.ReplayMessages(ctx, call.Thread, call.User)
+}

@@ -1,0 +1,646 @@
+package mailbox_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
+	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/storetest"
+)
+
+var otherKey = core.ThreadKey{Tenant: "t", Thread: "t2"}
+
+// sender is a world with a run of ann's on t1, which is claimed, and her thread t2.
+type sender struct {
+	*world
+	log *bytes.Buffer
+	run core.ID
+	sub mailbox.Receipt // of t2's run, which is queued
+}
+
+func sending(t *testing.T) sender {
+	t.Helper()
+	s := sender{log: new(bytes.Buffer)}
+	s.world = telling(t, nil, s.log)
+	s.submit(t, input("one", ""))
+	s.run = s.claim(t).Run.ID
+	other := input("two", "")
+	other.Thread, other.Opening.AgentID = otherKey, "writer"
+	s.sub = s.submit(t, other)
+	s.queue.Clear()
+	return s
+}
+
+// numbered is the id of the n-th message.
+func numbered(n byte) core.ID { return core.ID{0: 1, 15: n} }
+
+// message is the n-th message to a thread.
+func (s sender) message(n byte, to mailbox.Recipient) mailbox.Message {
+	return mailbox.Message{ID: numbered(n), Run: s.run, To: to, Messages: []core.Message{core.UserMessage(fmt.Sprint("message ", n))}}
+}
+
+// sends sends the n-th message to t2.
+func (s sender) sends(t *testing.T, n byte) {
+	t.Helper()
+	if err := s.Send(t.Context(), key, thread.Head{}, s.message(n, mailbox.Recipient{Thread: "t2"})); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// passes lets a worker deliver what t1 owes, and returns the messages that it still owes.
+func (s sender) passes(t *testing.T) (owed []thread.OutboxEntry) {
+	t.Helper()
+	if err := s.Deliver(t.Context(), key, s.head(t), thread.Head{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range s.head(t).Outbox {
+		if e.Kind == thread.OutboxMessage {
+			owed = append(owed, e)
+		}
+	}
+	return owed
+}
+
+// opens claims t2 and returns its head.
+func (s sender) opens(t *testing.T) thread.Head {
+	t.Helper()
+	head, claimed, err := s.Claim(t.Context(), core.WakeUp{Tenant: "t", Thread: "t2"}, false)
+	if err != nil || !claimed {
+		t.Fatalf("claim: %v, %v", claimed, err)
+	}
+	return head
+}
+
+// texts are those of the inbox of a thread, in order.
+func (s sender) texts(t *testing.T, of core.ThreadKey, in thread.Inbox) (texts []string) {
+	t.Helper()
+	for _, e := range in {
+		record, _, err := s.store.Get(t.Context(), of, recordname.Input(e.ID, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		queued, err := thread.Records{}.DecodeQueued(record.Payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, queued.Messages[0].Text())
+	}
+	return texts
+}
+
+// failed are the codes of the messages of t1 that were given up, with their tries.
+func (s sender) failed(t *testing.T) (codes []string) {
+	t.Helper()
+	list, err := s.FailedMessages(t.Context(), key, "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range list {
+		codes = append(codes, fmt.Sprintf("%d to %s: %s after %d", f.ID[15], f.To.Thread, f.Code, f.Tries))
+	}
+	return codes
+}
+
+// An open run reads a message at its next step, as internal input; a run that waits for a
+// person goes on waiting. Without an open run the message starts one of the thread's agent.
+func TestWhoReadsAMessage(t *testing.T) {
+	tests := []struct {
+		name    string
+		arrange func(t *testing.T, s sender)
+		to      mailbox.Recipient
+		inbox   int
+		agent   string // of the run that it starts; empty: none
+	}{
+		{"the open run", func(t *testing.T, s sender) { s.opens(t) }, mailbox.Recipient{}, 1, ""},
+		{"the open run, whatever agent is named", func(t *testing.T, s sender) { s.opens(t) }, mailbox.Recipient{AgentID: "poet"}, 1, ""},
+		{"a run of its own, after the queued one", func(*testing.T, sender) {}, mailbox.Recipient{}, 0, "writer"},
+		{"a run of its own, after the last one", func(t *testing.T, s sender) { s.over(t, otherKey, s.opens(t), "done") }, mailbox.Recipient{}, 0, "writer"},
+		{"a run of the named agent", func(t *testing.T, s sender) { s.over(t, otherKey, s.opens(t), "done") }, mailbox.Recipient{AgentID: "poet"}, 0, "poet"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := sending(t)
+				tt.arrange(t, s)
+				before := len(s.at(t, "t2").Pending)
+				tt.to.Thread = "t2"
+				if err := s.Send(t.Context(), key, thread.Head{}, s.message(1, tt.to)); err != nil {
+					t.Fatal(err)
+				}
+				if head := s.at(t, "t2"); len(head.Inbox)+len(head.Pending) != before {
+					t.Error("it has arrived before the step of its sender is over")
+				}
+				if owed := s.passes(t); len(owed) != 0 {
+					t.Fatalf("owed is %+v", owed)
+				}
+				head := s.at(t, "t2")
+				if len(head.Inbox) != tt.inbox || len(head.Pending)-before != 1-tt.inbox {
+					t.Fatalf("the inbox is %+v, queued are %+v", head.Inbox, head.Pending)
+				}
+				if tt.inbox == 1 {
+					if diff := cmp.Diff([]string{"message 1"}, s.texts(t, otherKey, head.Inbox)); diff != "" || head.Inbox[0].Kind != thread.InboxInternal {
+						t.Errorf("kind %d (-want +got):\n%s", head.Inbox[0].Kind, diff)
+					}
+					return
+				}
+				d := head.Pending[before]
+				run, ok, err := s.Run(t.Context(), otherKey, head, d.Run, d.ID)
+				if err != nil || !ok || run.AgentID != tt.agent || run.Origin != core.OriginInternal || run.Asked != "message 1" {
+					t.Errorf("it starts %+v, %v, %v", run, ok, err)
+				}
+				if at, _, ok, err := s.Locate(t.Context(), "t", d.Run); !ok || err != nil || at != otherKey {
+					t.Errorf("the run is found in %v: %v, %v", at, ok, err)
+				}
+			})
+		})
+	}
+}
+
+// What is sent again is delivered once: while it is owed, after it has arrived, and after it
+// was read and the head has forgotten it.
+func TestAMessageArrivesOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := sending(t)
+		s.over(t, otherKey, s.opens(t), "done")
+		other := input("three", "")
+		other.Thread = otherKey
+		s.submit(t, other)
+		head := s.opens(t)
+		s.sends(t, 1)
+		s.sends(t, 1)
+		if owed := s.passes(t); len(owed) != 0 {
+			t.Fatalf("owed is %+v", owed)
+		}
+		s.sends(t, 1)
+		if owed, in := s.passes(t), s.at(t, "t2").Inbox; len(owed) != 0 || len(in) != 1 {
+			t.Fatalf("sent again: owed is %+v, the inbox %+v", owed, in)
+		}
+		id := s.at(t, "t2").Inbox[0].ID
+		head = s.readsOn(t, otherKey, head, id)
+		for range 17 { // the head forgets
+			s.commitOn(t, otherKey, thread.Input{ID: core.ID{7}, Kind: thread.InboxInternal, Owner: "ann", Dedupe: uint64(head.Version)})
+			head = s.commitOn(t, otherKey, thread.Retract{ID: core.ID{7}})
+		}
+		s.sends(t, 1)
+		if owed, now := s.passes(t), s.at(t, "t2"); len(owed) != 0 || now.Version != head.Version {
+			t.Errorf("sent after it was read: owed is %+v, the head went from version %d to %d", owed, head.Version, now.Version)
+		}
+		// Its run ends: the message was read by it, and is not for the next.
+		s.over(t, otherKey, head, "done")
+		s.sends(t, 1)
+		if owed, now := s.passes(t), s.at(t, "t2"); len(owed) != 0 || now.Open() || len(now.Pending) != 0 || s.failed(t) != nil {
+			t.Errorf("sent after its run: owed is %+v, the head is %+v", owed, now)
+		}
+	})
+}
+
+// The worker dies between the delivery and the note of it, and the message is read meanwhile.
+func TestALostNoteOfADeliveryDeliversNothingTwice(t *testing.T) {
+	for _, lost := range []string{"the receiver's write", "the note"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := sending(t)
+			head := s.opens(t)
+			s.sends(t, 1)
+			s.store.OnCommit = func(ctx context.Context, k core.ThreadKey, c store.Commit) (store.Outcome, error) {
+				if (k == key) != (lost == "the note") {
+					return s.store.Backend.Commit(ctx, k, c)
+				}
+				if k == key {
+					return store.Outcome{}, core.Errorf(core.CodeInvalid, "the process ends here")
+				}
+				s.store.OnCommit = nil
+				if _, err := s.store.Backend.Commit(ctx, k, c); err != nil {
+					return store.Outcome{}, err
+				}
+				s.readsOn(t, otherKey, head, c.Head.Inbox[0].ID)
+				return store.Outcome{}, store.ErrThrottled // its answer is lost
+			}
+			err := s.Deliver(t.Context(), key, s.head(t), thread.Head{})
+			if (err != nil) != (lost == "the note") {
+				t.Fatalf("%s is lost: %v", lost, err)
+			}
+			s.store.OnCommit = nil
+			if in := s.at(t, "t2").Inbox; len(in) == 1 {
+				s.readsOn(t, otherKey, head, in[0].ID)
+			}
+			if owed, now := s.passes(t), s.at(t, "t2"); len(owed) != 0 || len(now.Inbox) != 0 || len(now.Pending) != 0 || now.Seq != head.Seq+1 {
+				t.Errorf("%s is lost: owed is %+v, the inbox %+v", lost, owed, now.Inbox)
+			}
+		})
+	}
+}
+
+// Two workers that have read the same head deliver once, although the first delivery is read
+// before the second is written.
+func TestTwoWorkersDeliverAMessageOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := sending(t)
+		head := s.opens(t)
+		s.sends(t, 1)
+		seen, raced := s.head(t), false
+		s.store.OnCommit = func(ctx context.Context, k core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			if k != otherKey || raced {
+				return s.store.Backend.Commit(ctx, k, c)
+			}
+			raced = true
+			if err := s.Deliver(ctx, key, seen, thread.Head{}); err != nil {
+				t.Error(err)
+			}
+			now := s.readsOn(t, otherKey, head, s.at(t, "t2").Inbox[0].ID)
+			for range 17 {
+				s.commitOn(t, otherKey, thread.Input{ID: core.ID{7}, Kind: thread.InboxInternal, Owner: "ann", Dedupe: now.Version})
+				now = s.commitOn(t, otherKey, thread.Retract{ID: core.ID{7}})
+			}
+			return s.store.Backend.Commit(ctx, k, c)
+		}
+		if err := s.Deliver(t.Context(), key, seen, thread.Head{}); err != nil {
+			t.Fatal(err)
+		}
+		if in := s.at(t, "t2").Inbox; !raced || len(in) != 0 {
+			t.Errorf("the inbox is %+v", in)
+		}
+	})
+}
+
+// Messages to one thread arrive in order: a later one waits for an earlier one, also where
+// that is tried again later. One to another thread does not.
+func TestMessagesToOneThreadArriveInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := sending(t)
+		s.opens(t)
+		third := input("three", "")
+		third.Thread = core.ThreadKey{Tenant: "t", Thread: "t3"}
+		s.submit(t, third)
+		s.sends(t, 1)
+		down := true
+		s.store.OnHead = func(ctx context.Context, k core.ThreadKey) (thread.Head, error) {
+			if k == otherKey && down {
+				return thread.Head{}, store.ErrThrottled
+			}
+			return s.store.Backend.Head(ctx, k)
+		}
+		if owed := s.passes(t); len(owed) != 1 || owed[0].Tries != 1 {
+			t.Fatalf("owed is %+v", owed)
+		}
+		down = false
+		s.sends(t, 2)
+		if err := s.Send(t.Context(), key, thread.Head{}, s.message(3, mailbox.Recipient{Thread: "t3"})); err != nil {
+			t.Fatal(err)
+		}
+		owed := s.passes(t)
+		if len(owed) != 2 || owed[1].Tries != 0 || owed[1].Next != owed[0].Next {
+			t.Errorf("owed is %+v, want the two to t2, the later one at the time of the earlier one", owed)
+		}
+		if head := s.at(t, "t3"); len(head.Pending) != 2 {
+			t.Errorf("t3 has %+v", head.Pending)
+		}
+		time.Sleep(time.Minute)
+		if owed := s.passes(t); len(owed) != 0 {
+			t.Errorf("owed is %+v", owed)
+		}
+		if diff := cmp.Diff([]string{"message 1", "message 2"}, s.texts(t, otherKey, s.at(t, "t2").Inbox)); diff != "" {
+			t.Errorf("t2 reads (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A message is tried five times: at once, then 1, 5, 30 and 120 minutes later. Then it leaves
+// the head for a list, from which it is sent again.
+func TestAMessageIsGivenUpAfterFiveTries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := sending(t)
+		s.opens(t)
+		for i := range byte(8) {
+			s.commitOn(t, otherKey, thread.Input{ID: core.ID{9, i}, Kind: thread.InboxInternal, Owner: "ann"})
+		}
+		s.sends(t, 1)
+		began := time.Now()
+		var waits []string
+		for {
+			owed := s.passes(t)
+			if len(owed) == 0 {
+				break
+			}
+			wait := time.Until(time.UnixMilli(owed[0].Next))
+			waits = append(waits, fmt.Sprint(owed[0].Tries, " ", wait))
+			if due := s.head(t).DueAt; due > owed[0].Next {
+				t.Errorf("the thread is due at %d, and owes at %d", due, owed[0].Next)
+			}
+			time.Sleep(wait)
+		}
+		if diff := cmp.Diff([]string{"1 1m0s", "2 5m0s", "3 30m0s", "4 2h0m0s"}, waits); diff != "" || time.Since(began) != 156*time.Minute {
+			t.Errorf("given up after %s, after tries (-want +got):\n%s", time.Since(began), diff)
+		}
+		if diff := cmp.Diff([]string{"1 to t2: recipient_full after 5"}, s.failed(t)); diff != "" {
+			t.Errorf("failed (-want +got):\n%s", diff)
+		}
+		listed, err := s.store.Listed(t.Context(), "t", "failed:ann", nil, 10)
+		if err != nil || len(listed) != 1 || listed[0].Thread != "t1" || listed[0].At != time.Now().UnixMilli() {
+			t.Errorf("the tenant's list has %+v, %v", listed, err)
+		}
+		if n := strings.Count(s.log.String(), "message not delivered, will be retried"); n != 4 || strings.Count(s.log.String(), "message given up") != 1 {
+			t.Errorf("the log says %s", s.log)
+		}
+		s.commitOn(t, otherKey, thread.Retract{ID: core.ID{9, 0}})
+		if n, err := s.ReplayMessages(t.Context(), key, "ann"); n != 1 || err != nil || s.failed(t) != nil {
+			t.Errorf("%d are sent again, %v; failed are %v", n, err, s.failed(t))
+		}
+		if listed, err := s.store.Listed(t.Context(), "t", "failed:ann", nil, 10); err != nil || len(listed) != 0 {
+			t.Errorf("the tenant's list has %+v, %v", listed, err)
+		}
+		if diff := cmp.Diff([]string{"t1 0s"}, s.queue.Lines()[len(s.queue.Lines())-1:]); diff != "" {
+			t.Errorf("the hint of it (-want +got):\n%s", diff)
+		}
+		if owed := s.passes(t); len(owed) != 0 || len(s.at(t, "t2").Inbox) != 8 {
+			t.Errorf("owed is %+v", owed)
+		}
+	})
+}
+
+// What no later try can change fails at once, when it is sent or when it is delivered.
+func TestRecipientsThatCannotBeReached(t *testing.T) {
+	tests := []struct {
+		name    string
+		to      mailbox.Recipient
+		arrange func(t *testing.T, s sender)
+		want    error
+		code    string
+		sent    bool // it can happen after the message was sent
+	}{
+		{"no such thread", mailbox.Recipient{Thread: "t9"}, nil, mailbox.ErrRecipientNotFound, "recipient_not_found", false},
+		{"another user's", mailbox.Recipient{Thread: "t3"}, func(t *testing.T, s sender) {
+			ben := input("one", "")
+			ben.Thread.Thread, ben.User = "t3", "ben"
+			s.submit(t, ben)
+		}, mailbox.ErrRecipientNotFound, "recipient_not_found", false},
+		{"a deleted thread", mailbox.Recipient{Thread: "t2"}, func(t *testing.T, s sender) { s.commitOn(t, otherKey, thread.Delete{Owner: "ann"}) }, mailbox.ErrRecipientUnavailable, "recipient_unavailable", true},
+		{"a run that is over", mailbox.Recipient{Thread: "t2", Run: core.ID{1}}, func(t *testing.T, s sender) {
+			s.over(t, otherKey, s.opens(t), "done")
+		}, mailbox.ErrRecipientUnavailable, "recipient_unavailable", true},
+		{"a run that is ending", mailbox.Recipient{Thread: "t2", Run: core.ID{1}}, func(t *testing.T, s sender) {
+			s.opens(t)
+			s.commitOn(t, otherKey, thread.Cancel{})
+		}, mailbox.ErrRecipientUnavailable, "recipient_unavailable", true},
+	}
+	for _, tt := range tests {
+		for _, after := range []bool{false, true} {
+			if after && !tt.sent {
+				continue
+			}
+			t.Run(fmt.Sprint(tt.name, ", sent before ", after), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := sending(t)
+					if !tt.to.Run.IsZero() {
+						tt.to.Run = s.sub.RunID
+					}
+					if !after && tt.arrange != nil {
+						tt.arrange(t, s)
+					}
+					err := s.Send(t.Context(), key, thread.Head{}, s.message(1, tt.to))
+					if !after {
+						if !errors.Is(err, tt.want) || mailbox.MessageCode(err) != tt.code || len(s.passes(t)) != 0 {
+							t.Errorf("%v, want %v", err, tt.want)
+						}
+						return
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					tt.arrange(t, s)
+					if owed := s.passes(t); len(owed) != 0 {
+						t.Errorf("owed is %+v", owed)
+					}
+					if diff := cmp.Diff([]string{"1 to t2: " + tt.code + " after 1"}, s.failed(t)); diff != "" {
+						t.Errorf("failed (-want +got):\n%s", diff)
+					}
+					// Sent again it fails again, and is listed again.
+					if n, err := s.ReplayMessages(t.Context(), key, "ann"); n != 1 || err != nil {
+						t.Errorf("%d are sent again: %v", n, err)
+					}
+					if s.passes(t); len(s.failed(t)) != 1 {
+						t.Errorf("failed are %v", s.failed(t))
+					}
+					if n, err := s.ClearMessages(t.Context(), key, "ann"); n != 1 || err != nil || s.failed(t) != nil {
+						t.Errorf("%d are cleared: %v; failed are %v", n, err, s.failed(t))
+					}
+				})
+			})
+		}
+	}
+}
+
+// A message that fails again at once, before its old note is taken from the list, stays listed.
+func TestAMessageThatFailsAgainMeanwhileStaysListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := sending(t)
+		s.sends(t, 1)
+		s.commitOn(t, otherKey, thread.Delete{Owner: "ann"})
+		s.passes(t)
+		s.store.Around = func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
+			if op.Method == "Put" {
+				s.store.Around = nil
+				s.passes(t)
+			}
+			return do(ctx)
+		}
+		if n, err := s.ReplayMessages(t.Context(), key, "ann"); n != 1 || err != nil || s.store.Around != nil {
+			t.Errorf("%d are sent again: %v", n, err)
+		}
+		if diff := cmp.Diff([]string{"1 to t2: recipient_unavailable after 1"}, s.failed(t)); diff != "" {
+			t.Errorf("failed (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A run that is queued does not read yet, and a thread of a newer program is left alone:
+// neither is a try.
+func TestWhatIsNoTry(t *testing.T) {
+	tests := []struct {
+		name string
+		to   func(s sender) core.ID
+		meet func(s sender)
+		goes func(t *testing.T, s sender)
+	}{
+		{"its run is queued", func(s sender) core.ID { return s.sub.RunID }, func(sender) {}, func(t *testing.T, s sender) { s.opens(t) }},
+		{"a newer program's head", func(sender) core.ID { return core.ID{} }, func(s sender) {
+			s.store.OnHead = func(ctx context.Context, k core.ThreadKey) (thread.Head, error) {
+				if k == otherKey {
+					return thread.Head{}, thread.ErrSchema
+				}
+				return s.store.Backend.Head(ctx, k)
+			}
+		}, func(_ *testing.T, s sender) { s.store.OnHead = nil }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := sending(t)
+				if err := s.Send(t.Context(), key, thread.Head{}, s.message(1, mailbox.Recipient{Thread: "t2", Run: tt.to(s)})); err != nil {
+					t.Fatal(err)
+				}
+				tt.meet(s)
+				for range 6 {
+					owed := s.passes(t)
+					if len(owed) != 1 || owed[0].Tries != 0 || owed[0].Next != time.Now().Add(time.Minute).UnixMilli() {
+						t.Fatalf("owed is %+v", owed)
+					}
+					time.Sleep(time.Minute)
+				}
+				tt.goes(t, s)
+				if owed := s.passes(t); len(owed) != 0 || strings.Contains(s.log.String(), "message") {
+					t.Errorf("owed is %+v, the log says %s", owed, s.log)
+				}
+			})
+		})
+	}
+}
+
+// A message of a deleted thread still arrives; its records are erased after that.
+func TestADeletedThreadDeliversItsMessages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := sending(t)
+		s.opens(t)
+		s.sends(t, 1)
+		if err := s.Delete(t.Context(), key, "ann"); err != nil {
+			t.Fatal(err)
+		}
+		s.sweeps(t)
+		if !slices.Contains(s.records(t), recordname.Outbox(numbered(1))) {
+			t.Error("its records are erased before it was delivered")
+		}
+		if owed := s.passes(t); len(owed) != 0 || len(s.at(t, "t2").Inbox) != 1 {
+			t.Errorf("owed is %+v", owed)
+		}
+		if s.sweeps(t); len(s.records(t)) != 0 {
+			t.Errorf("left are %v", s.records(t))
+		}
+	})
+}
+
+// The record of a message may be lost or say nothing that this program understands.
+func TestAMessageThatCannotBeRead(t *testing.T) {
+	for name, payload := range map[string]string{
+		"lost": "", "no JSON": "x", "no receiver": `{"schema":1,"to":[],"payload":{}}`, "two receivers": `{"schema":1,"to":[{},{}],"payload":{}}`,
+		"no content": `{"schema":1,"to":[{}],"payload":1}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := sending(t)
+				s.opens(t)
+				s.sends(t, 1)
+				s.sends(t, 2)
+				of := recordname.Outbox(numbered(1))
+				if payload == "" {
+					s.loses(of)
+				} else {
+					s.store.OnRecord = func(_ storetest.Operation, found store.Record) store.Record {
+						if found.Name == of {
+							found.Payload = []byte(payload)
+						}
+						return found
+					}
+				}
+				if owed := s.passes(t); len(owed) != 0 || len(s.at(t, "t2").Inbox) != 1 {
+					t.Errorf("owed is %+v", owed)
+				}
+				if diff := cmp.Diff([]string{"1 to : message_lost after 1"}, s.failed(t)); diff != "" {
+					t.Errorf("failed (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// What cannot be sent is refused by name, and a ninth message too.
+func TestMessagesThatAreRefused(t *testing.T) {
+	s := sending(t)
+	to := mailbox.Recipient{Thread: "t2"}
+	empty, own, other := s.message(1, to), s.message(1, mailbox.Recipient{Thread: "t1"}), s.message(1, to)
+	empty.Messages, other.Run = nil, core.ID{5}
+	for _, tt := range []struct {
+		m    mailbox.Message
+		want string
+	}{
+		{empty, "messages are empty, at least one is required"},
+		{own, "message to its own thread t1"},
+		{other, "thread t1: open run 05000000-0000-0000-0000-000000000000: not found"},
+	} {
+		if err := s.Send(t.Context(), key, thread.Head{}, tt.m); err == nil || err.Error() != tt.want {
+			t.Errorf("%v, want %s", err, tt.want)
+		}
+	}
+	for n := range byte(8) {
+		s.sends(t, n+1)
+	}
+	err := s.Send(t.Context(), key, thread.Head{}, s.message(9, to))
+	if !errors.Is(err, thread.ErrTooManyMessages) || mailbox.MessageCode(err) != "outbox_full" {
+		t.Errorf("a ninth message: %v", err)
+	}
+	again := s.message(1, to)
+	again.Messages[0] = core.UserMessage("other words")
+	if err := s.Send(t.Context(), key, thread.Head{}, again); err != nil { // it is in the outbox, with its first content
+		t.Error(err)
+	}
+	s.passes(t)
+	if err := s.Send(t.Context(), key, thread.Head{}, again); !errors.Is(err, store.ErrConflict) || mailbox.MessageCode(err) != "delivery_failed" {
+		t.Errorf("the same id with other content: %v", err)
+	}
+}
+
+// The failed messages of a thread are its owner's.
+func TestFailedMessagesAreTheirOwners(t *testing.T) {
+	s := sending(t)
+	for user, want := range map[string]core.Code{"ann": "", "ben": core.CodeForbidden} {
+		if _, err := s.FailedMessages(t.Context(), key, user); core.CodeOf(err) != want {
+			t.Errorf("%s: %v", user, err)
+		}
+		if _, err := s.ReplayMessages(t.Context(), key, user); core.CodeOf(err) != want {
+			t.Errorf("%s: %v", user, err)
+		}
+		if _, err := s.ClearMessages(t.Context(), key, user); core.CodeOf(err) != want {
+			t.Errorf("%s: %v", user, err)
+		}
+	}
+	if _, err := s.FailedMessages(t.Context(), core.ThreadKey{Tenant: "t", Thread: "t9"}, "ann"); core.CodeOf(err) != core.CodeNotFound {
+		t.Errorf("no thread: %v", err)
+	}
+}
+
+// commitOn applies a change to a thread.
+func (w *world) commitOn(t *testing.T, of core.ThreadKey, change thread.Change) thread.Head {
+	t.Helper()
+	head, _, err := w.Commit(t.Context(), of, thread.Head{}, change, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return head
+}
+
+// readsOn lets the claimed run of a thread read an inbox entry, and go on.
+func (w *world) readsOn(t *testing.T, of core.ThreadKey, head thread.Head, id core.ID) thread.Head {
+	t.Helper()
+	payload := encoded(t, thread.Entry{Run: head.Run.ID, Step: 1, Message: &core.Message{Role: core.RoleUser}, Input: id})
+	next, _, err := w.Commit(t.Context(), of, thread.Head{}, thread.CommitStep{
+		Fence: head.Claim.Fence, From: head.Seq, Outcome: thread.Yield, Keep: true, Lease: 30_000, Seq: head.Seq + 1,
+		Consumed: []thread.InboxRef{{ID: id, Seq: head.Seq + 1}},
+	}, func(thread.Head, thread.Result) ([]store.Record, error) {
+		return []store.Record{{Name: store.LogName(head.Seq + 1), Fence: head.Claim.Fence, Payload: payload}}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return next
+}
