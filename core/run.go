@@ -110,6 +110,7 @@ type RunParent struct {
 	ThreadID   string `json:"thread_id"`
 	RunID      ID     `json:"run_id"`
 	ToolCallID string `json:"tool_call_id,omitempty"` // the call that started the child, as the model named it
+	RootRunID  ID     `json:"root_run_id,omitzero"`   // the run at the top of the tree, which no call has started; absent: unknown
 }
 
 // DispatchStatus is the state of a delivery. It is independent of the outcome of the run.

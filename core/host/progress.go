@@ -140,7 +140,10 @@ func (p *progress) decided(t *core.Ticket) error {
 		return nil
 	}
 	p.tools, p.changed = append(p.tools, running{t.CallID, t.Tool}), true
-	return p.passOn(core.Event{Type: core.EventToolCallResumed, CallID: t.CallID, Name: t.Tool, DecisionID: t.Decision.ID, Action: t.Decision.Action})
+	by := t.Decider(*t.Decision)
+	return p.passOn(core.Event{
+		Type: core.EventToolCallResumed, CallID: t.CallID, Name: t.Tool, DecisionID: t.Decision.ID, Action: t.Decision.Action, DecidedBy: &by,
+	})
 }
 
 // passOn passes on an event of a call that was shown to wait.

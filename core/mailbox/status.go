@@ -53,7 +53,7 @@ func (r reader) run(ctx context.Context, key core.ThreadKey, head thread.Head, r
 	// corrected price holds for runs that are over as well.
 	shown := got.Run
 	if p := got.Parent; p != nil {
-		shown.StartedBy = &core.RunParent{ThreadID: p.Thread, RunID: p.Run, ToolCallID: p.ToolCall}
+		shown.StartedBy = &core.RunParent{ThreadID: p.Thread, RunID: p.Run, ToolCallID: p.ToolCall, RootRunID: p.Root}
 	}
 	if ok && r.price != nil {
 		shown.Cost = r.price(&shown, got.UsedModels())

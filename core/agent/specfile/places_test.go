@@ -27,7 +27,7 @@ func TestErrorsOfResolvedSpecsHavePlaces(t *testing.T) {
 		{"a model", "id: a\nsystem_prompt: x\nmodel: gpt", `a.yaml:3:1: resolving agent "a": model "gpt" not found, known are: m`},
 		{"a tool", "agents:\n- id: a\n  model: m\n  allowed_tools:\n  - echo\n  - ecko", `a.yaml:6:5: resolving agent "a": tool "ecko" not found, known are: echo, read_result`},
 		{"an excluded tool", "id: a\nmodel: m\nexcluded_tools: [ecko]", `a.yaml:3:18: resolving agent "a": tool "ecko" not found, known are: echo, read_result`},
-		{"a plugin", "id: a\nmodel: m\nplugins: [permision]", `a.yaml:3:11: resolving agent "a": plugin "permision" not found, known are: permission`},
+		{"a plugin", "id: a\nmodel: m\nplugins: [permision]", `a.yaml:3:11: resolving agent "a": plugin "permision" not found, known are: delegate, permission`},
 		{"a delegate", "id: a\nmodel: m\nplugins: [permission]\ndelegates: [b]", `a.yaml:4:13: resolving agent "a": delegate agent "b" not found, known are: a`},
 		{"an exposed tool", "id: a\nmodel: m\nplugins: [permission]\nexposed_tools: [ecko]", `a.yaml:4:17: resolving agent "a": exposed_tools: tool "ecko" not found, known are: echo`},
 		{"a tool's choice", "id: a\nmodel: m\ntool_choice: {mode: tool, name: ecko}", `a.yaml:3:1: resolving agent "a": tool_choice: tool "ecko" not found, known are: echo`},

@@ -40,7 +40,7 @@ func TestTheValueOfEachKind(t *testing.T) {
 		"effect  e func(context.Context, plugin.HandlerContext, json.RawMessage) error",
 		"refused   *errors.errorString",
 	}
-	names := []string{"key", "hook", "gate", "refusal", "transform", "pattern", "tool", "action", "effect", "refused"}
+	names := []string{"key", "hook", "gate", "refusal", "transform", "pattern", "tool", "delegate tool", "action", "effect", "refused"}
 	parts := r.Registered().Parts
 	if len(parts) != len(want) {
 		t.Fatalf("%d parts, want %d", len(parts), len(want))

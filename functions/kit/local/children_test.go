@@ -150,8 +150,10 @@ func TestChildRunsInANativeStream(t *testing.T) {
 		t.Errorf("the run has no %s: %s", want, read)
 	}
 	_, approvals := get(t, url+"/v1/approvals")
-	if want := `"parent":{"thread_id":"t1","run_id":"` + first.run.String() + `"`; !strings.Contains(approvals, want) {
-		t.Errorf("the approvals have no %s: %s", want, approvals)
+	for _, want := range []string{`"parent":{"thread_id":"t1","run_id":"` + first.run.String() + `"`, `"root_run_id":"` + first.run.String() + `"`} {
+		if !strings.Contains(approvals, want) {
+			t.Errorf("the approvals have no %s: %s", want, approvals)
+		}
 	}
 	decide := func(of core.ID) (int, string) {
 		return post(t, run+"/decision", fmt.Sprintf(`{"run_id":%q,"tool_call_id":%q,"action":"resume","payload":{"approved":true}}`, of, first.asks.CallID))
