@@ -16,7 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/plugin"
-	delegates "github.com/reveille-run/reveille/core/plugins/delegate"
+	delegation "github.com/reveille-run/reveille/core/plugins/delegate"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -66,7 +66,7 @@ func team(g *gauge, calls int, mode agent.ExecutionMode) agent.Parts {
 			{ID: "worker", Model: "m"},
 		},
 		Models: map[string]agent.ModelBinding{"m": {Model: scripted.Turns(turns...)}}, Tools: []tool.Tool{g.tool()},
-		Plugins: []plugin.Plugin{delegates.Plugin{}}, Default: "lead",
+		Plugins: []plugin.Plugin{delegation.Plugin{}}, Default: "lead",
 	}
 }
 
@@ -124,14 +124,14 @@ func TestDelegatesOfATurn(t *testing.T) {
 // A delegate whose caller is cancelled is cancelled too, or continues if it is detached. It
 // has the user of its caller, and knows its place in the tree.
 func TestDelegatesWhenTheirCallerEnds(t *testing.T) {
-	for end, want := range map[delegates.OnParentEnd]core.TerminationType{
-		"": core.TerminationCancelled, "cancel": core.TerminationCancelled, delegates.Detach: core.TerminationNatural,
+	for end, want := range map[delegation.OnParentEnd]core.TerminationType{
+		"": core.TerminationCancelled, "cancel": core.TerminationCancelled, delegation.Detach: core.TerminationNatural,
 	} {
 		t.Run(string(end), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				parts := team(&gauge{}, 1, agent.Sequential)
-				parts.Specs[0].Sections = plugin.Sections(delegates.Section.Setting(delegates.Config{
-					Agents: map[string]delegates.Settings{"worker": {OnParentEnd: end}},
+				parts.Specs[0].Sections = plugin.Sections(delegation.Section.Setting(delegation.Config{
+					Agents: map[string]delegation.Settings{"worker": {OnParentEnd: end}},
 				}))
 				r := newSolo(t, parts)
 				defer works(t, r)()
@@ -169,7 +169,7 @@ func TestALineageFollowsTheTree(t *testing.T) {
 				{ID: "a", Model: "m", Delegates: []string{"b"}}, {ID: "b", Model: "m", Delegates: []string{"c"}}, {ID: "c", Model: "m"},
 			},
 			Models: map[string]agent.ModelBinding{"m": {Model: scripted.Rules()}}, Tools: []tool.Tool{look},
-			Plugins: []plugin.Plugin{delegates.Plugin{}}, Default: "a",
+			Plugins: []plugin.Plugin{delegation.Plugin{}}, Default: "a",
 		}
 		r := newSolo(t, parts)
 		var root core.ID
@@ -187,4 +187,55 @@ func TestALineageFollowsTheTree(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A delegate has its part of what its caller's stop policies leave: the tokens that are left are
+// divided among the calls of the turn, and the time ends for all at the same moment.
+func TestDelegatesHaveAShareOfTheirCallersBudget(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		stop  agent.StopSpec
+		calls int
+		want  string // of each result
+	}{
+		{"tokens", agent.StopSpec{Type: "token_budget", MaxTotal: 1000}, 2, `{"agent_id":"worker","status":"stopped","stopped":"token_budget","response":"","output":"","steps":3}`},
+		{"of one call", agent.StopSpec{Type: "token_budget", MaxTotal: 1000}, 1, `{"agent_id":"worker","status":"completed","response":"did it","output":"did it","steps":5}`},
+		{"no tokens left", agent.StopSpec{Type: "token_budget", MaxTotal: 200}, 1, `{"agent_id":"worker","status":"stopped","stopped":"token_budget","response":"","output":"","steps":1}`},
+		{"time", agent.StopSpec{Type: "timeout", Seconds: 2}, 2, `{"agent_id":"worker","status":"stopped","stopped":"timeout","response":"","output":"","steps":4}`},
+		{"enough time", agent.StopSpec{Type: "timeout", Seconds: 9}, 2, `{"agent_id":"worker","status":"completed","response":"did it","output":"did it","steps":5}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				turn := scripted.Turn{Input: "do it", Usage: core.Usage{Input: 100, Output: 50}, Calls: []core.ToolCall{scripted.Call("work", map[string]int{"n": 1})}}
+				turns := []scripted.Turn{{Usage: core.Usage{Input: 150, Output: 50}}, {Text: "all done", Usage: core.Usage{Input: 1}}, turn}
+				for range tt.calls {
+					turns[0].Calls = append(turns[0].Calls, scripted.Call("agent_run_worker", map[string]string{"prompt": "do it"}))
+				}
+				turn.Input = ""
+				turns = append(turns, turn, turn, turn, scripted.Turn{Text: "did it", Usage: core.Usage{Input: 1}})
+				parts := team(&gauge{}, 0, agent.ParallelStreaming)
+				parts.Specs[0].Stop = []agent.StopSpec{tt.stop}
+				parts.Models["m"] = agent.ModelBinding{Model: scripted.Turns(turns...)}
+				r := newSolo(t, parts)
+				defer works(t, r)()
+				result, err := r.Run(t.Context(), "lead", "go")
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				for _, m := range result.Messages {
+					if m.ToolResult != nil {
+						got = append(got, m.ToolResult.Text())
+					}
+				}
+				want := make([]string, tt.calls)
+				for i := range want {
+					want[i] = tt.want
+				}
+				if diff := cmp.Diff(want, got); diff != "" || result.Text != "all done" {
+					t.Errorf("%q, results (-want +got):\n%s", result.Text, diff)
+				}
+			})
+		})
+	}
 }

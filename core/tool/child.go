@@ -39,7 +39,8 @@ type Child struct {
 // gets the same run, so that a tool needs no memory of it. Unless the child is in the
 // background the tool then returns [AwaitChild], and its run waits: nothing is held or
 // billed until the child is over. That the child waits for a person itself makes no
-// difference to it.
+// difference to it. The child has a share of what the run's stop policies token_budget and
+// timeout leave, see [Lineage].
 //
 //	run, err := call.Start(ctx, tool.Child{Agent: "researcher", Messages: question})
 //	if err != nil {

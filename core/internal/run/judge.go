@@ -36,10 +36,13 @@ func (m *machine) judge(turn core.Message, failed *thread.Failure, before []core
 		view.Failed, at = failed.Kind, failed.At
 	}
 	// Most runs have this one policy, which asks for nothing that has to be looked up.
-	if end := m.base.agent.Spec.RoundLimit().Check(view); end != nil || !m.base.judged(m.holder.s.stops) {
+	if end := m.base.agent.Spec.RoundLimit().Check(view); end != nil || !m.base.judged(m.holder.s.stops) && !m.base.shares() {
 		return end, nil
 	}
 	view.Now = time.UnixMilli(at).UTC()
+	if end := m.base.overShare(view); end != nil {
+		return end, nil
+	}
 	if started != 0 { // else the record was lost, see identify
 		view.StartedAt = time.UnixMilli(started).UTC()
 	}

@@ -29,16 +29,23 @@ type partRecord struct {
 // created once and never changed, so that it does not matter which of two workers
 // that run the same call stores it: both continue with the same value.
 type parts struct {
-	step   *holder
-	record *thread.RunRecord // of the run, as it was when the tool started
-	turn   uint64            // sequence of the turn
-	call   uint8
-	over   atomic.Bool
+	step *holder
+	kin  *kin   // of the round
+	turn uint64 // sequence of the turn
+	call uint8
+	over atomic.Bool
 
 	show    showing // of what the tool shows
 	attempt attempt // it lies here, since it lives as long
 
 	failure atomic.Pointer[error] // the store's newest that says nothing about the tool; which may keep parts side by side
+}
+
+// kin is what the children of a round's calls have of their parent. It is set before the first
+// tool of the round starts, and does not change.
+type kin struct {
+	record           *thread.RunRecord // of the run; nil: it is not set
+	tokens, deadline int64             // see base.share
 }
 
 // end refuses everything from now on. Only the first call of it returns true: the
@@ -120,14 +127,15 @@ func (s *parts) list(ctx context.Context, child core.ID) error {
 
 // Lineage implements tool.Call.Children.
 func (s *parts) Lineage() tool.Lineage {
-	l := tool.Lineage{Root: s.record.ID}
-	if above := s.record.Parent; above != nil {
+	record := s.kin.record
+	l := tool.Lineage{Root: record.ID, MaxTokens: s.kin.tokens, Deadline: s.kin.deadline}
+	if above := record.Parent; above != nil {
 		if !above.Root.IsZero() {
 			l.Root = above.Root
 		}
 		l.Agents = above.Agents
 	}
-	l.Agents = append(slices.Clip(l.Agents), s.record.AgentID)
+	l.Agents = append(slices.Clip(l.Agents), record.AgentID)
 	return l
 }
 

@@ -32,6 +32,8 @@ type round struct {
 	calls  calls
 	schema uint16 // the highest of the results that were met in the log: another program may have written them
 
+	kin kin // for the children of the calls
+
 	found   bool           // what earlier claims may have let through is known
 	through thread.Through // of the calls without a result: see findThrough
 }

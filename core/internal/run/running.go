@@ -37,7 +37,11 @@ func (s *scheduler) start(ctx context.Context, t *task) {
 // nothing of the round.
 func (s *scheduler) attempt(t *task) *attempt {
 	s.round.calls[t.index].stage = running
-	kept := &parts{step: s.round.holder, record: s.round.base.record, turn: s.round.first - 1, call: uint8(t.index)}
+	if r := s.round; r.kin.record == nil {
+		r.kin.record = r.base.record
+		r.kin.tokens, r.kin.deadline = r.base.share(r.draft.totals.Usage, len(r.calls))
+	}
+	kept := &parts{step: s.round.holder, kin: &s.round.kin, turn: s.round.first - 1, call: uint8(t.index)}
 	kept.attempt.parts, kept.attempt.tool, kept.attempt.call = kept, t.tool, s.gates.toolCall(t)
 	if s.round.holder.events.Listened() {
 		kept.listen(s.group == nil)

@@ -171,6 +171,8 @@ func (p publisher) Publish(ctx context.Context, a mailbox.Announcement) error {
 	}
 	th := w.storage.byKey[core.ThreadKey{Tenant: a.Tenant, Thread: a.ThreadID}].state
 	switch final, over := th.runs.ended[a.RunID]; {
+	case th.p.head.Deleted: // its records may be gone
+		f.ends[a.RunID]++
 	case a.Type == mailbox.RunEnded && over && (a.Termination == nil || a.Termination.Type != final.end):
 		th.fail("the end of run %s is published as %+v, it ended as %s", a.RunID, a.Termination, final.end)
 	case a.Type == mailbox.RunEnded:
