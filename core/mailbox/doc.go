@@ -118,8 +118,8 @@
 //   - A call that runs again sends the same id.
 //
 // Messages to one thread arrive in order: an entry waits for the earlier ones to its receiver.
-// What is given up is noted as failed by the write that takes it from the head, and is in the
-// outbox again before the note leaves its list.
+// The write that takes a message from the head after its last try notes it as failed. If it is
+// sent again, it is in the outbox before the note leaves its list.
 //
 // The end of a detached child takes the same way if its parent is over: the thread of the parent
 // gets it as the input of another run, under the id that the parent would have read it under.
