@@ -118,7 +118,7 @@
 //   - A call that runs again sends the same id.
 //
 // Messages to one thread arrive in order: an entry waits for the earlier ones to its receiver.
-// The write that takes a message from the head after its last try notes it as failed. If it is
+// The write that takes a message from the head after its last attempt notes it as failed. If it is
 // sent again, it is in the outbox before the note leaves its list.
 //
 // The end of a detached child takes the same way if its parent is over: the thread of the parent
