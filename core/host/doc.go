@@ -147,6 +147,10 @@
 //     the child runs. What wakes the follower for them: watch.joinFor in watch.go.
 //   - The end of a stream whose child runs all wait: descendants.rest.
 //   - A decision on a call of a child run: decidechild.go. Its place in reads: childtickets.go.
+//   - The access of tools to the runs of other threads, and their messages: others.go. It reaches the
+//     runs that calls of its own thread have started, and no others; a message also reaches any
+//     thread of the same user. The ids of messages follow from the call's key, as those of child
+//     runs do in child.go, so that a call that runs again sends the same message.
 //   - The end of a stream on Lambda: adapters/aws/lambda/stream.go ends a request's context
 //     before the invocation's deadline, follower.beforeReserve in follow.go ends the stream
 //     before that, and functions/kit/serve/serve.go sets the longest time for a stream that

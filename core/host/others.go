@@ -14,8 +14,19 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// others is the access of tools to runs of other threads, on behalf of the call's user. A tool
-// reads and cancels only its own run and those that calls of its thread have started.
+// A tool has no client's identity: it acts for the tenant and the user of its run, whatever its
+// model was told by others. Three rules bound what it can reach.
+//
+//   - It reads and cancels its own run, and runs that calls of its thread have started. Their
+//     ids are in the thread's state, so that a later run of the thread reaches them too.
+//   - It writes to any thread of its user, whose existence alone it learns by that. A thread of
+//     another user is to it as one that does not exist.
+//   - It recovers the failed messages of its own thread.
+//
+// Nothing here waits for another run: a read is of what is committed, a cancel and a message are
+// one write each, and what follows from them is the outbox's and the other thread's worker's.
+
+// others is the access of tools to runs of other threads.
 type others struct {
 	mailbox *mailbox.Service
 	store   store.Backend
@@ -28,7 +39,9 @@ func (o others) ChildRun(ctx context.Context, call tool.Call, run core.ID) (core
 	if err != nil || record.Status == core.RunDone {
 		return record, err
 	}
-	if head.Run.ID == run { // its record is written where it starts, waits and ends
+	// A run's record is written where it starts, waits and ends. In between the head knows more:
+	// the step that is under way counts.
+	if head.Run.ID == run {
 		record.Steps = max(record.Steps, int(head.Run.Step))
 	}
 	record.Response, err = o.said(ctx, key, head, record)
@@ -97,6 +110,8 @@ func (o others) CancelRun(ctx context.Context, call tool.Call, run core.ID) (can
 			return 0, err
 		}
 	}
+	// The runs below are not cancelled here: the end of the run owes it to them, and a worker
+	// delivers that, see mailbox. So the receipt is early, and the count is of what will end.
 	below := o.below(ctx, key, run, core.MaxDepth)
 	if _, err := o.mailbox.Cancel(ctx, key, run); err != nil {
 		return 0, err
@@ -136,6 +151,8 @@ func (o others) SendMessage(ctx context.Context, call tool.Call, m tool.Message)
 	if err != nil {
 		return core.ID{}, err
 	}
+	// The own record has the agent and the parent. It is read for each message: a run of a user
+	// has none of either in its head, and the call does not bring them.
 	own, _, err := o.mailbox.Run(ctx, call.Thread, head, call.Run, head.Run.Dispatch)
 	if err != nil {
 		return core.ID{}, err

@@ -103,6 +103,27 @@
 // delivered entries, so that each is delivered at least once. A deleted thread is erased when
 // nothing needs its records any more.
 //
+// # Messages
+//
+// A message to another thread is an outbox entry too, which a run's tool has put there while its
+// step is under way. Its record has the receiver and the text. It becomes input of the receiver
+// under an id that follows from the message's, which makes it arrive once:
+//
+//   - The entry leaves the sender's head only after the write of the receiver's, or after the
+//     last try.
+//   - At each head of the receiver that the input is tried on, it is first looked for: in the
+//     head, then in the record of the run that it would have started, then in the audits. So a
+//     worker that died before it could clear the entry, or one that is late, changes nothing,
+//     also after the input was read and the head has forgotten it.
+//   - A call that runs again sends the same id.
+//
+// Messages to one thread arrive in order: an entry waits for the earlier ones to its receiver.
+// The write that takes a message from the head after its last attempt notes it as failed. If it is
+// sent again, it is in the outbox before the note leaves its list.
+//
+// The end of a detached child takes the same way if its parent is over: the thread of the parent
+// gets it as the input of another run, under the id that the parent would have read it under.
+//
 // # The parts, and the files in reading order
 //
 // A [Service] has four parts, each of which knows only those before it: a reader (stored
@@ -132,6 +153,7 @@
 //  9. cancel.go, edit.go, interrupt.go: the end and the change of input. threads.go: threads
 //     without runs, titles and metadata. delete.go, usage.go, children.go: the end of a
 //     thread, what its open run had used, and its child threads.
-//  10. outbox.go, childended.go, announce.go: notices of the end of a run. outward.go: errors
-//     in the form that clients may read.
+//  10. outbox.go, childended.go, announce.go: notices of the end of a run. detached.go: that of a
+//     child whose parent is over. message.go: messages to other threads. failed.go: those that
+//     were given up. outward.go: errors in the form that clients may read.
 package mailbox
