@@ -109,9 +109,8 @@ type Event struct {
 	// the form "run.step.attempt.block-end-kind". It is empty if the event is not placed.
 	Position string `json:"-"`
 
-	// Child is the run that the event is about, if that is not the run of the stream but a run
-	// that it has started, directly or through others. The event then has no step and no
-	// position. Decide its tickets with its run_id.
+	// Child is the run of the event, if the run of the stream has started it, directly or through
+	// others. The event then has no step and no position. Decide its tickets with its run_id.
 	Child *ChildRun `json:"child,omitempty"` // activity_*, tool_call_suspended, tool_call_resumed, tool_call_done
 
 	ThreadID string `json:"thread_id,omitempty"` // run_start: the thread of the run

@@ -87,9 +87,22 @@ type Run struct {
 	// where usage is not recorded.
 	Cost    *Cost    `json:"cost_usd,omitempty"`
 	Tickets []Ticket `json:"tickets,omitempty"` // the calls that wait
-	// ChildTickets are the calls of runs that it has started, directly or through others, that
-	// wait for a person or a client. Only reads of one run have them.
-	ChildTickets []ChildTicket `json:"child_tickets,omitempty"`
+	// Children is what the runs that it has started ask, directly or through others. Only reads of
+	// one run have it.
+	Children *RunChildren `json:"children,omitempty"`
+}
+
+// ChildTickets are the tickets of Children.
+func (r *Run) ChildTickets() []ChildTicket {
+	if r.Children == nil {
+		return nil
+	}
+	return r.Children.Tickets
+}
+
+// RunChildren is what clients read of the runs that a run has started.
+type RunChildren struct {
+	Tickets []ChildTicket `json:"tickets"` // the calls that wait for a person or a client
 }
 
 // RunParent names the run that started a child run.

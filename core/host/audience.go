@@ -133,7 +133,9 @@ func (a *audience) isNew(e core.Event) bool {
 }
 
 // isNewOfChild is isNew for an event of a child run, which is of no step of the stream's run: it
-// never becomes void with one. Only a result has a name that its run is part of.
+// never becomes void with one, and a restarted step does not void it. The name of a result
+// contains its run. A suspension and a call may have the names of the stream's own, so that the
+// child run is part of theirs.
 func (a *audience) isNewOfChild(e core.Event) bool {
 	of := e.Child.RunID.String() + "/"
 	switch e.Type {

@@ -10,6 +10,9 @@ import (
 
 // The calls of child runs that wait for a person or a client, as reads of their parent's run
 // have them. The bounds are those of a stream.
+//
+// A read of a run without child runs costs nothing for this. For each child run it costs its
+// pointer and its head, and if that waits, a record for each ticket and the run's own record.
 
 // noteAllTickets fills in the tickets of the open run of a head, and those of the runs that it
 // has started.
@@ -19,7 +22,9 @@ func (r *reader) noteAllTickets(ctx context.Context, key core.ThreadKey, head th
 	}
 	tree := childTree{reads: r}
 	err = tree.visit(ctx, key, head, run.Tickets, depthFollowed)
-	run.ChildTickets = tree.tickets
+	if len(tree.tickets) > 0 {
+		run.Children = &core.RunChildren{Tickets: tree.tickets}
+	}
 	return err
 }
 
@@ -55,7 +60,8 @@ func (c *childTree) visit(ctx context.Context, key core.ThreadKey, head thread.H
 	return nil
 }
 
-// visitRun reads a child run: if it waits, its tickets and its own child runs.
+// visitRun reads a child run: if it is open, its tickets and its own child runs. A run that has
+// begun to wait a moment ago may be missing, as in any list.
 func (c *childTree) visitRun(ctx context.Context, key core.ThreadKey, dispatch core.ID, head thread.Head, about core.ChildRun, depth int) error {
 	if head.Run.ID != about.RunID { // it is queued, or over
 		return nil
@@ -64,6 +70,7 @@ func (c *childTree) visitRun(ctx context.Context, key core.ThreadKey, dispatch c
 	if err != nil {
 		return err
 	}
+	// Questions alone: a person decides a timer on its own thread.
 	for _, t := range tickets {
 		if t.Decision != nil || !t.ByPerson() && t.Kind != core.TicketClient {
 			continue
@@ -78,7 +85,8 @@ func (c *childTree) visitRun(ctx context.Context, key core.ThreadKey, dispatch c
 	return c.visit(ctx, key, head, tickets, depth-1)
 }
 
-// describe fills in what the record of a child run has.
+// describe fills in what the record of a child run has. It is read only for runs with a ticket to
+// show.
 func (c *childTree) describe(ctx context.Context, key core.ThreadKey, dispatch core.ID, head thread.Head, about *core.ChildRun) error {
 	run, ok, err := c.reads.mailbox.Run(ctx, key, head, about.RunID, dispatch)
 	if err != nil || !ok {

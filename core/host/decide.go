@@ -101,7 +101,9 @@ type decisions struct {
 	first thread.Head
 }
 
-// add notes a decision that was taken.
+// add notes a decision that was taken. For one on a call of a child run the thread's head is
+// unchanged by it, and shows what the client had seen all the same: its stream had ended because
+// nothing changed any more.
 func (d *decisions) add(one decidedOne) {
 	if !one.decided.Duplicate && !d.first.Exists() {
 		d.first = one.head

@@ -10,6 +10,10 @@ import (
 
 // A call of a child run that waits is decided through the run that clients know: the one whose
 // stream or thread they read. The decision names the child run, and is a decision on its thread.
+//
+// The record of a child run names its parent, so that the way from the child run upwards shows
+// whether the decision may come through a run. The owner is checked on each thread on the way,
+// and again in the write.
 
 // descent is how a run descends from another.
 type descent struct {
@@ -21,6 +25,7 @@ type descent struct {
 // descends finds how a run descends from one that is as above says. ok is false if it does not,
 // or the caller may not read it.
 func descends(ctx context.Context, m *mailbox.Service, id core.Identity, run core.ID, above func(core.RunParent) bool) (d descent, ok bool, err error) {
+	// Tools could make runs wait in a circle, so that the way is bounded.
 	at := run
 	for range depthWaitedFor {
 		key, dispatch, ok, err := m.Locate(ctx, id.Tenant, at)
@@ -93,6 +98,7 @@ func (w *worker) decideOne(ctx context.Context, id core.Identity, key core.Threa
 	case !ok:
 		return one, err
 	}
+	// With a hint: this stream claims its own thread, and leaves the child run to workers.
 	if one.decided, err = w.mailbox.Decide(ctx, found.key, d); err != nil {
 		return one, err
 	}
@@ -101,7 +107,8 @@ func (w *worker) decideOne(ctx context.Context, id core.Identity, key core.Threa
 	return one, err
 }
 
-// waitFor returns the call of the thread's run that waits for the child run.
+// waitFor returns the call of the thread's run that waits for the child run, or for the child run
+// that has started it. The stream begins after the turn of that call, as after a decision on it.
 func (one *decidedOne) waitFor(key core.ThreadKey, d descent) mailbox.Decided {
 	wait := mailbox.Decided{
 		ThreadID: key.Thread, RunID: d.above.RunID, CallID: d.above.ToolCallID, SuspensionID: d.first.String(), Duplicate: one.decided.Duplicate,

@@ -14,6 +14,11 @@ const childEvery = 500 * time.Millisecond
 
 // descendant is a child run that a stream follows. A follower shows its run to progress, which
 // shows the stream of the parent what is in it.
+//
+// The follower is the same as that of a client which follows the child run itself, without the
+// state: it replays the run from its first record, once. What it knows is then kept up with the
+// records of each new head, and with the model's words. So text, tools, steps and usage are those
+// of the child's own stream, also after a step that is void.
 type descendant struct {
 	in       *descendants
 	about    core.ChildRun
@@ -37,7 +42,8 @@ func newDescendant(in *descendants, about core.ChildRun, key core.ThreadKey, dis
 	return one
 }
 
-// deepest is how many levels of child runs are followed.
+// deepest is how many levels of child runs are followed. A call that returns a Result looks deeper
+// than a stream shows: it must not wait for ever.
 func (l *lineage) deepest() int {
 	if l.quiet {
 		return depthWaitedFor
@@ -46,7 +52,7 @@ func (l *lineage) deepest() int {
 }
 
 // look shows what is new of the run, under the newest head that its watch has. Its error is
-// as of descendants.settle.
+// as of descendants.showGone.
 func (one *descendant) look(ctx context.Context) error {
 	if one.over {
 		return nil
@@ -63,9 +69,11 @@ func (one *descendant) look(ctx context.Context) error {
 
 // show shows a head, and what the run says under it.
 func (one *descendant) show(ctx context.Context, head thread.Head) error {
+	// The runs below come first as far as they have ended, so that the reader is shown their end
+	// before what follows from it; then the run, then what is new below.
 	one.head = head
 	if one.below.depth <= one.in.shared.deepest() {
-		if err := one.below.settle(ctx, head); err != nil {
+		if err := one.below.showGone(ctx, head); err != nil {
 			return err
 		}
 	}
@@ -88,6 +96,7 @@ func (one *descendant) showRun(ctx context.Context, head thread.Head) error {
 	if err != nil {
 		return err
 	}
+	// A run that waits is not over for this stream: its parent waits for what comes after that.
 	one.learn(record)
 	if err := one.showDecided(ctx, head); err != nil {
 		return err
@@ -97,19 +106,26 @@ func (one *descendant) showRun(ctx context.Context, head thread.Head) error {
 		_ = f.stream.replayer.Finish(record) // the stream's audience keeps its error
 		return nil
 	}
+	// Words are looked for on an interval, also those of this process: the reader is told no
+	// sooner, and each word would wake the stream.
 	if next := one.heard.Add(childEvery); now.Before(next) {
 		one.in.shared.due(next)
 		return nil
 	}
 	speaks, err := f.unsaid.now(ctx, head, record.AgentID)
-	if speaks {
+	switch {
+	case speaks:
 		one.heard = now
 		one.in.shared.due(now.Add(childEvery))
+	case head.FailingSince() != 0: // the mark that a stream follows is renewed
+		one.in.shared.due(now.Add(renewMark))
 	}
 	return err
 }
 
-// showDecided shows that a call which was shown to wait is decided.
+// showDecided shows that a call which was shown to wait is decided. The log of a run says nothing
+// of that, and a follower shows only undecided tickets: what the head has of a decision is read
+// here, once, until the result takes its place.
 func (one *descendant) showDecided(ctx context.Context, head thread.Head) error {
 	for _, t := range head.Tickets {
 		if t.Decision == 0 || !one.progress.open[t.ID] {
@@ -132,6 +148,7 @@ func (one *descendant) showDecided(ctx context.Context, head thread.Head) error 
 
 // learn notes what the record of the run has.
 func (one *descendant) learn(record core.Run) {
+	// The record of a queued run has all of these, from its input.
 	one.progress.status, one.about.AgentID = record.Status, record.AgentID
 	if p := record.StartedBy; p != nil {
 		one.about.ParentCall = p.ToolCallID
@@ -141,12 +158,15 @@ func (one *descendant) learn(record core.Run) {
 	}
 }
 
-// update shows the progress, if it has changed and an update is due.
+// update shows the progress, if it has changed and an update is due. It is not shown sooner than its
+// reader takes it.
 func (one *descendant) update(ctx context.Context) error {
 	l, p := one.in.shared, &one.progress
 	if l.quiet || p.status == "" { // its run could not be read
 		return nil
 	}
+	// A change of the status is shown immediately. Anything else waits for its time, and the stream
+	// is woken for it.
 	now := l.streams.env.Now()
 	if next := p.shownAt.Add(childEvery); p.status == p.shown.Status && now.Before(next) {
 		if p.changed {
@@ -170,6 +190,7 @@ func (one *descendant) end(ctx context.Context) error {
 	if one.over || one.in.shared.quiet {
 		return nil
 	}
+	// A read, since the watch may be behind: this is the last that the stream shows of the run.
 	head, err := one.watch.newest(ctx)
 	if err != nil {
 		return one.in.failed(ctx, "child run cannot be read", err)
@@ -197,7 +218,8 @@ func (one *descendant) quit() {
 	one.in.shared.watch.quitFor(watch)
 }
 
-// rests reports whether the run waits, and nothing changes it but a person, or a time.
+// rests reports whether the run waits, and nothing changes it but a person, or a time. For a call
+// that waits for times, a time is no rest.
 func (one *descendant) rests() bool {
 	head := one.head
 	if _, pending := head.RunStatus(one.about.RunID); !pending || head.Run.Status != thread.Waiting {

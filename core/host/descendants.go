@@ -34,7 +34,8 @@ type lineage struct {
 	next     time.Time // when the next look is due without news; zero: it is not
 }
 
-// due notes that a look is due at a time.
+// due notes that a look is due at a time. Each look starts without one, and every child run that
+// needs another look notes its time again.
 func (l *lineage) due(at time.Time) {
 	if l.next.IsZero() || at.Before(l.next) {
 		l.next = at
@@ -47,6 +48,11 @@ func (l *lineage) due(at time.Time) {
 // it, as a follower does.
 //
 // A failed read ends no stream: the child run is looked at again under its next head.
+//
+// They cost nothing until the run has a child run, and then a watch for each: the heads that this
+// process writes come without a read, those of others with the reads of the watch's poll. The
+// ids come from the head, which lists the child runs. The head of an older program does not, and
+// has them in the records of its tickets alone.
 type descendants struct {
 	shared *lineage
 	of     *follower // of the run that started them
@@ -74,11 +80,12 @@ func isChild(t thread.Ticket) bool { return t.Kind == thread.TicketChild && t.De
 
 // list returns the child runs under a head of their parent, those first that a call waits for.
 func (d *descendants) list(ctx context.Context, head thread.Head) (runs []core.ID, err error) {
+	// The thread may have opened another run, whose child runs are not of this stream.
 	if head.Run.ID != d.of.stream.run || !hasChildren(head) {
 		return nil, nil
 	}
 	for _, t := range head.Tickets {
-		if !isChild(t) {
+		if !isChild(t) { // also a decided one: its child run is over
 			continue
 		}
 		run, err := d.runOf(ctx, head, t)
@@ -108,6 +115,8 @@ func (d *descendants) runOf(ctx context.Context, head thread.Head, t thread.Tick
 	if run, ok := d.waits[t.ID]; ok {
 		return run, nil
 	}
+	// The record of the ticket alone. The head is a copy, and its slices are replaced, not
+	// changed.
 	head.Tickets, head.Run.Calls = thread.Tickets{t}, nil
 	for i, err := range d.of.source.Open(ctx, head) {
 		if err != nil {
@@ -122,7 +131,7 @@ func (d *descendants) runOf(ctx context.Context, head thread.Head, t thread.Tick
 	return d.waits[t.ID], nil
 }
 
-// find returns a followed child run; nil: it is not followed.
+// find returns a followed child run; nil: it is not followed. There are few, so that a list does.
 func (d *descendants) find(run core.ID) *descendant {
 	i := slices.IndexFunc(d.runs, func(one *descendant) bool { return one.about.RunID == run })
 	if i < 0 {
@@ -155,9 +164,9 @@ func (d *descendants) recall(ctx context.Context) error {
 	return nil
 }
 
-// settle shows the last of the child runs that a head of their parent no longer has, before
+// showGone shows the last of the child runs that a head of their parent no longer has, before
 // the stream shows what follows from their end. Its error is of the stream, or of ctx.
-func (d *descendants) settle(ctx context.Context, head thread.Head) error {
+func (d *descendants) showGone(ctx context.Context, head thread.Head) error {
 	if len(d.runs) == 0 {
 		return nil
 	}
@@ -165,6 +174,8 @@ func (d *descendants) settle(ctx context.Context, head thread.Head) error {
 	if err != nil {
 		return d.failed(ctx, "child runs cannot be read", err)
 	}
+	// A decided ticket, or a list without the run, means that the run's end has arrived. The watch
+	// may be behind that, if another process has written it.
 	for _, one := range slices.Clone(d.runs) {
 		if slices.Contains(runs, one.about.RunID) {
 			continue
@@ -178,7 +189,7 @@ func (d *descendants) settle(ctx context.Context, head thread.Head) error {
 }
 
 // look shows what is new of the child runs under a head of their parent. Its error is as of
-// settle.
+// showGone.
 func (d *descendants) look(ctx context.Context, head thread.Head) error {
 	runs, err := d.list(ctx, head)
 	if err != nil {
@@ -186,6 +197,8 @@ func (d *descendants) look(ctx context.Context, head thread.Head) error {
 			return err
 		}
 	}
+	// First all of them, so that the stream names every child run before it waits for a slow
+	// reader of the first.
 	for _, run := range runs {
 		if err := d.follow(ctx, run); err != nil {
 			return err
@@ -212,6 +225,7 @@ func (d *descendants) follow(ctx context.Context, run core.ID) error {
 	if !ok { // a tool may wait for a run that it has not started
 		return nil
 	}
+	// The watch is joined before the head is read, so that no write is missed in between.
 	l.followed++
 	one := newDescendant(d, core.ChildRun{RunID: run, ThreadID: key.Thread, Parent: d.of.stream.run}, key, dispatch)
 	one.watch = l.watch.joinFor(ctx, key)
@@ -238,6 +252,8 @@ func (d *descendants) failed(ctx context.Context, what string, err error) error 
 // rest reports whether the child runs that a waiting head waits for all wait themselves, so
 // that nothing changes without a person, or before a time. The run waits for child runs alone.
 func (d *descendants) rest(head thread.Head) bool {
+	// A child run that is not followed, because it is beyond the bounds or cannot be read, counts
+	// as one that works: a stream that stays open too long is less wrong than one that ends.
 	for _, t := range head.Tickets {
 		if !isChild(t) {
 			continue
@@ -252,7 +268,8 @@ func (d *descendants) rest(head thread.Head) bool {
 	return true
 }
 
-// end shows the last of all child runs: their parent's stream ends.
+// end shows the last of all child runs: their parent's stream ends. Child runs of the background
+// may go on, and are shown as they are now.
 func (d *descendants) end(ctx context.Context) error {
 	for _, one := range d.runs {
 		if err := one.end(ctx); err != nil {

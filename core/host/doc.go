@@ -60,13 +60,37 @@
 // [Listener] receives the state where the stream starts, and its changes; a [Choosing] listener
 // may decline both, and may ask for the thread's earlier messages.
 //
+// # Child runs in a stream
+//
+// A run that waits only for child runs continues by itself, so that its stream stays open, and
+// shows what these runs do. Each child run is an activity of the kind core.ActivityAgentRun with
+// the message id "agent-run:" and the run's id. The stream has a whole snapshot of it, a
+// core.ChildProgress, when it sees the run first, with each change of its status, and otherwise
+// at most every 500 ms. A snapshot is live only: it has no position, and is not repeated. A
+// client that reconnects receives the newest one.
+//
+// The calls of child runs that wait for a person or a client are in the stream too, as
+// tool_call_suspended, tool_call_resumed and tool_call_done with Event.Child. They are in
+// [Host.ReadRun] of the run, and [Host.Decide] takes decisions on them with the child run's id.
+//
+// A stream ends when nothing changes any more without a person, or before a time: when the run
+// waits for anything but child runs, or when each child run that it waits for does so too,
+// directly or through its own child runs. The rule is the same for every protocol. A call that
+// returns a Result waits for times as well.
+//
+// While a stream's own process takes a step of its run, the stream shows that step alone, and
+// child runs that were started in it after the step. At most 8 child runs of a run are shown, 32
+// of a stream, and 5 levels of them.
+//
 // # The parts
 //
 // The Host is a facade. Its parts are values that know only the parts below them:
 //
 //	player      submits a run, or waits for one, for a call that returns its Result
 //	stepping    takes the steps of the run that a call waits for, if the process has its own queue
-//	childWaits  tells whether a run that waits for child runs waits for a person
+//	descendants follow the child runs of a follower's run, and tell whether all of them wait
+//	descendant  one of them, with a follower of its own
+//	progress    what is shown of it: the listener of that follower
 //	Queue       the wake-ups of this process, shared by its workers and waiting calls
 //	streams     makes followers, and starts them after decisions
 //	worker      claims threads and takes their steps, by wake-up or inline for a stream
@@ -97,6 +121,12 @@
 //   - A stream shows what was committed before a claim (follower.overtaken) before the first
 //     step under the claim emits.
 //   - A worker acknowledges a hint only when the thread has another hint or needs none.
+//   - A follower counts its thread's words before it looks at child runs: news of them that come
+//     during the look end the next wait. Whoever looks at them must look for the end of the stream
+//     too, before it waits again.
+//   - The watch of a child run is joined before its head is read, as that of the stream's thread.
+//   - A question of a child run follows the first snapshot of that run in the stream, and the last
+//     snapshot precedes the result of the call that waits for it.
 //   - No run waits for a reader: Emit never blocks, and a stream that a run waits for
 //     does not wait for its listener (stream.hurry).
 //
@@ -113,6 +143,10 @@
 //     position of every event, and adapters/protocols/httpapi/encoder.go sends it as the id.
 //   - The end of a stream: follower.follow in follow.go. It ends with the run, with its
 //     time, or when its listener is gone, which only audience.go knows.
+//   - Child runs in a stream: follower.showAll in follow.go shows a head and then what is new of
+//     the child runs. What wakes the follower for them: watch.joinFor in watch.go.
+//   - The end of a stream whose child runs all wait: descendants.rest.
+//   - A decision on a call of a child run: decidechild.go. Its place in reads: childtickets.go.
 //   - The end of a stream on Lambda: adapters/aws/lambda/stream.go ends a request's context
 //     before the invocation's deadline, follower.beforeReserve in follow.go ends the stream
 //     before that, and functions/kit/serve/serve.go sets the longest time for a stream that

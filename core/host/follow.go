@@ -150,6 +150,9 @@ func (f *follower) patient(ctx context.Context) (context.Context, context.Cancel
 
 // showAll shows a head, and what is new of the child runs. It is over too when all of these
 // wait, and the run for them.
+//
+// The end of a child run comes before what its parent does with it: the call's result, or the
+// parent's own end. What a head starts comes after the head.
 func (f *follower) showAll(ctx context.Context, on *watch, head thread.Head) (record core.Run, over bool, err error) {
 	if f.below == nil {
 		if len(f.asked) == 0 && (head.Run.ID != f.stream.run || !hasChildren(head)) {
@@ -163,13 +166,13 @@ func (f *follower) showAll(ctx context.Context, on *watch, head thread.Head) (re
 	}
 	// What comes from here on is news for the next wait.
 	f.unsaid.since, f.below.shared.next = on.spoken(), time.Time{}
-	if err := f.below.settle(ctx, head); err != nil {
+	if err := f.below.showGone(ctx, head); err != nil {
 		return record, false, err
 	}
 	if record, over, err = f.show(ctx, head); err != nil {
 		return record, false, err
 	}
-	if over {
+	if over { // with the run, or with its wait for anything else
 		return record, true, f.below.end(ctx)
 	}
 	if err := f.below.look(ctx, head); err != nil {

@@ -140,10 +140,10 @@ func TestACallOfAChildRunIsDecidedThroughItsParent(t *testing.T) {
 					t.Fatal(err)
 				}
 				read, err := a.ReadRun(t.Context(), local, receipt.RunID)
-				if err != nil || len(read.ChildTickets) != 1 || len(read.Tickets) != 1 {
+				if err != nil || len(read.ChildTickets()) != 1 || len(read.Tickets) != 1 {
 					t.Fatalf("%+v, %v; want one ticket of a child", read, err)
 				}
-				asked, shown := read.ChildTickets[0], got.child["tool_call_suspended"]
+				asked, shown := read.ChildTickets()[0], got.child["tool_call_suspended"]
 				if diff := cmp.Diff(*shown.Child, asked.ChildRun); diff != "" || asked.CallID != shown.CallID || asked.AgentID != "helper" || asked.ParentCall == "" {
 					t.Errorf("the run has the ticket %+v, the stream %+v", asked, shown)
 				}
@@ -192,10 +192,10 @@ func TestWhichDecisionsThroughAParentAreRefused(t *testing.T) {
 		}
 		ann := core.Identity{Tenant: "local", User: "ann"}
 		read, err := a.ReadRun(t.Context(), ann, receipt.RunID)
-		if err != nil || len(read.ChildTickets) != 1 {
+		if err != nil || len(read.ChildTickets()) != 1 {
 			t.Fatalf("%+v, %v", read, err)
 		}
-		child := read.ChildTickets[0]
+		child := read.ChildTickets()[0]
 		parent, run := receipt.RunID.String(), child.RunID.String()
 		strange := func(run string) string {
 			return "run " + run + " was not started by run " + parent + ", or by a run that it has started"

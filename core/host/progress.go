@@ -18,6 +18,10 @@ const textShown = 2000
 
 // progress is the listener of a child run's follower. It keeps what the stream of the parent
 // shows of the run, and passes on the calls that wait for a person or a client.
+//
+// Of these it passes on the question, the decision and the result, and nothing of any other
+// call: the child run's own stream has all of it. A question that comes before the first update
+// waits for that, so that a reader knows the run whose question it is.
 type progress struct {
 	shared *lineage
 	about  *core.ChildRun
@@ -51,12 +55,13 @@ func (p *progress) Wants(core.EventType) bool { return false }
 
 // Emit implements [Listener].
 func (p *progress) Emit(e core.Event) error {
+	// Most events change what is shown. The others leave the mark as it was.
 	before := p.changed
 	p.changed = true
 	switch e.Type {
 	case core.EventTextDelta:
 		p.say(e)
-	case core.EventStepRestarted, core.EventInferenceFailed:
+	case core.EventStepRestarted, core.EventInferenceFailed: // what was said is void
 		if p.tools = nil; p.step == e.Step {
 			p.text = ""
 		}
@@ -66,7 +71,7 @@ func (p *progress) Emit(e core.Event) error {
 		if e.Usage != nil {
 			p.usage = p.usage.Add(*e.Usage)
 		}
-	case core.EventStepEnd:
+	case core.EventStepEnd: // each call of the step has its result
 		p.tools, p.steps = nil, max(p.steps, e.Step)
 	case core.EventRunFinish:
 		p.finish(e)
@@ -95,20 +100,24 @@ func (p *progress) say(e core.Event) {
 	}
 }
 
-// finish notes the end of the run.
+// finish notes the end of the run. The text stays: it is the run's answer, or what it had said of
+// one.
 func (p *progress) finish(e core.Event) {
+	// The record's figures include what no event of the stream had, such as failed calls.
 	p.tools, p.steps, p.ended = nil, e.Steps, e.Termination
 	if e.Usage != nil {
 		p.usage = *e.Usage
 	}
 }
 
-// stop notes that a call's tool does not run.
+// stop notes that a call's tool does not run: the call waits, or has its result. A provider's id
+// may name several calls of a turn, which then count as one.
 func (p *progress) stop(call string) {
 	p.tools = slices.DeleteFunc(p.tools, func(r running) bool { return r.id == call })
 }
 
-// suspended passes on a call that waits for a person or a client.
+// suspended passes on a call that waits for a person or a client. One that waits for a child run
+// or a time asks nothing: the status of the run says that it waits.
 func (p *progress) suspended(e core.Event) error {
 	p.stop(e.CallID)
 	if t := e.Ticket; t == nil || t.Decision != nil || !t.ByPerson() && t.Kind != core.TicketClient {
@@ -148,6 +157,7 @@ func (p *progress) passOn(e core.Event) error {
 
 // emit shows the stream an event of the child run.
 func (p *progress) emit(e core.Event) error {
+	// The stream gives the event its number and its time, as any of its own.
 	about := *p.about // a listener may keep it
 	e.Child = &about
 	return p.shared.stream.audience.emit(e)

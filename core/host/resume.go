@@ -144,8 +144,9 @@ func (r *reader) lastWait(ctx context.Context, key core.ThreadKey, d mailbox.Dec
 	return shown, nil
 }
 
-// findTurn fills in the turn of a call that waited for a child run, and no longer does. It stays
-// 0 if no record has it.
+// findTurn fills in the turn of a call that waited for a child run, and no longer does: a client
+// repeats its decision on a call of that child run. It stays 0 if no record has it, since the run
+// is over. The stream then shows the run from its start.
 func (r *reader) findTurn(ctx context.Context, key core.ThreadKey, d *mailbox.Decided) error {
 	round, err := r.lastRound(ctx, key, *d)
 	d.Turn = round.Turn

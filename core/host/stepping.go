@@ -103,6 +103,9 @@ func (w stepping) workOff(ctx context.Context, watch *watch, head thread.Head, d
 		w.worker.workOff(ctx, w.queue, d)
 		return nil
 	}
+	// The step runs beside this goroutine, which alone emits to the stream. Both have ended when
+	// workOff returns. The looks here take all news, and none is left to end the next pause, so
+	// that the caller must look at the head again for the end of the stream.
 	until, done := context.WithCancel(ctx)
 	group, _ := w.worker.env.Group(ctx)
 	group.Go(func(ctx context.Context) error {

@@ -39,7 +39,7 @@ type unsaid struct {
 	listen func(core.ThreadKey, *live.Hearing) (said []core.Event, here bool)
 
 	// others makes news of other threads end a wait too: words that the watch counts after
-	// since. See descendants.
+	// since, which was counted before the last look at those threads. See descendants.
 	others bool
 	since  uint64
 

@@ -162,6 +162,10 @@ func (a *watch) set(head thread.Head) {
 // joinFor joins a thread for the followers of the watch, which each new head of the thread
 // wakes. They do not wait on the thread's own watch, so that the poll starts here, with the
 // values of ctx.
+//
+// A follower waits on one channel. What wakes it are its own thread's heads and words, and a
+// new head of a child run counts as words of its thread: it says nothing about the head that
+// the follower has seen, and the follower looks around.
 func (a *watch) joinFor(ctx context.Context, key core.ThreadKey) *watch {
 	other := a.watches.join(key)
 	a.watches.mu.Lock()

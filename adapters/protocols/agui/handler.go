@@ -64,7 +64,7 @@ func (a *exchange) look() error {
 			a.tickets = append(a.tickets, t)
 		}
 	}
-	for _, t := range record.ChildTickets {
+	for _, t := range record.ChildTickets() {
 		if t.ByPerson() {
 			a.children = append(a.children, t)
 		}

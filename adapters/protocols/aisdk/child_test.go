@@ -16,9 +16,9 @@ import (
 func waitsForChild(run core.ID) (core.Run, error) {
 	about := core.ChildRun{RunID: childID, ThreadID: "child.t1", AgentID: "helper", Parent: run, ParentCall: "a"}
 	call := core.Ticket{CallID: "a", Tool: "delegate", Kind: core.TicketChild, Suspension: core.Suspension{ID: childText}}
-	return core.Run{ID: run, ThreadID: "t1", Status: core.RunWaiting, Tickets: []core.Ticket{call}, ChildTickets: []core.ChildTicket{
+	return core.Run{ID: run, ThreadID: "t1", Status: core.RunWaiting, Tickets: []core.Ticket{call}, Children: &core.RunChildren{Tickets: []core.ChildTicket{
 		{ChildRun: about, Ticket: asks("s1")}, {ChildRun: about, Ticket: gives("c1")},
-	}}, nil
+	}}}, nil
 }
 
 // dynamic is a part of a call of the child run as a client sends it back.
@@ -121,7 +121,7 @@ func TestTheHistoryHasTheOpenCallsOfChildRuns(t *testing.T) {
 		`{"type":"tool-delegate","state":"input-available","toolCallId":"a","input":{}},{"type":"step-start"},` +
 		`{"type":"dynamic-tool","state":"approval-requested","toolCallId":"` + childText + `:c-s1","input":{},"approval":{"id":"` + childText + `:s1"},"toolName":"danger"},` +
 		`{"type":"dynamic-tool","state":"input-available","toolCallId":"` + childText + `:c1","input":{},"toolName":"ask_user"}]}]}`
-	if diff := cmp.Diff(want, strings.TrimSpace(rec.Body.String())); diff != "" || len(record.ChildTickets) != 2 {
+	if diff := cmp.Diff(want, strings.TrimSpace(rec.Body.String())); diff != "" || len(record.ChildTickets()) != 2 {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -104,7 +104,7 @@ func (a answer) tickets(run core.Run) []core.Ticket {
 		return run.Tickets
 	}
 	var all []core.Ticket
-	for _, t := range run.ChildTickets {
+	for _, t := range run.ChildTickets() {
 		if t.RunID == a.Run {
 			all = append(all, t.Ticket)
 		}

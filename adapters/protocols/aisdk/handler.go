@@ -165,7 +165,7 @@ func (h *handler) messages(w http.ResponseWriter, r *http.Request, id core.Ident
 			return hide(err)
 		}
 		c.tickets(run, record.Tickets)
-		c.childTickets(run, record.ChildTickets)
+		c.childTickets(run, record.ChildTickets())
 	}
 	protocol.JSON(w, http.StatusOK, history{Messages: c.out, Truncated: page.Earlier, Cut: page.Cut})
 	return nil

@@ -178,7 +178,7 @@ func waits(record core.Run, o outcome) *sdk.CallToolResult {
 			text.WriteString(", until " + wakes(t))
 		}
 	}
-	for _, t := range record.ChildTickets {
+	for _, t := range record.ChildTickets() {
 		o.Tickets = append(o.Tickets, ticketOf(t.RunID, t.Ticket))
 		fmt.Fprintf(&text, "\n- %s %s of run %s, which it has started", t.Tool, t.Arguments, t.RunID)
 		if t.Suspension.Message != "" {

@@ -96,7 +96,7 @@ func (p *Parent) addTo(m *wire.Members) {
 
 // AddTo implements [Usual].
 func (r *RunRecord) AddTo(m *wire.Members) bool {
-	if r.WorkedMS != 0 || r.Asked != "" || r.ThreadTitle != "" || r.Cost != nil || len(r.Tickets) > 0 || len(r.ChildTickets) > 0 {
+	if r.WorkedMS != 0 || r.Asked != "" || r.ThreadTitle != "" || r.Cost != nil || len(r.Tickets) > 0 || r.Children != nil {
 		return false // they are never stored
 	}
 	if r.Frontend != nil || r.Spend != 0 || len(r.Bases) > 0 || r.Unfinished != nil || len(r.Losses) > 0 || r.Trace != (TraceID{}) ||

@@ -146,7 +146,7 @@ func TestChildRunsInANativeStream(t *testing.T) {
 	}
 	child := first.asks.Child
 	_, read := get(t, run)
-	if want := `"child_tickets":[{"run_id":"` + child.RunID.String() + `","thread_id":"` + child.ThreadID + `"`; !strings.Contains(read, want) {
+	if want := `"children":{"tickets":[{"run_id":"` + child.RunID.String() + `","thread_id":"` + child.ThreadID + `"`; !strings.Contains(read, want) {
 		t.Errorf("the run has no %s: %s", want, read)
 	}
 	_, approvals := get(t, url+"/v1/approvals")
@@ -174,8 +174,8 @@ func TestChildRunsInAnAISDKStream(t *testing.T) {
 	url := serveBoss(t)
 	type chunk struct {
 		Type, MessageID, ToolCallID, ToolName, ApprovalID, FinishReason, Delta string
-		Dynamic                                                               bool
-		Output                                                                json.RawMessage
+		Dynamic                                                                bool
+		Output                                                                 json.RawMessage
 	}
 	read := func(data string) (c chunk) {
 		_ = json.Unmarshal([]byte(data), &c) // [DONE] is not JSON

@@ -70,7 +70,6 @@ type Writer struct {
 	key    core.ThreadKey
 	run    core.ID
 	group  *env.Group // of the step's work
-	keeps  bool       // words, at least for readers of this process
 
 	mu      sync.Mutex    // guards what follows; not held over I/O
 	attempt Attempt       // zero: it has not started
@@ -88,6 +87,7 @@ type Writer struct {
 	looks   bool          // a look for one is under way
 	running bool          // the concurrent function runs
 	over    bool          // nothing is kept or stored any more
+	keeps   bool          // words, at least for readers of this process; set by Init
 	cause   error         // why it was given up
 	changed chan struct{} // closed when there is something to look at; nil: no function waits
 }
