@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -87,37 +88,40 @@ func TestDelegatesOfATurn(t *testing.T) {
 		{agent.ParallelBatchApproval, 9, 9, time.Second},
 		{agent.ParallelBatchApproval, 12, 12, time.Second},
 	} {
-		t.Run(fmt.Sprintf("%s %d", tt.mode, tt.calls), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				g := &gauge{}
-				r := newSolo(t, team(g, tt.calls, tt.mode))
-				defer works(t, r)()
-				began := time.Now()
-				result, err := r.Run(t.Context(), "lead", "go")
-				if err != nil || result.Text != "all done" {
-					t.Fatalf("%q, %+v, %v", result.Text, result.Termination, err)
-				}
-				took := time.Since(began)
-				var got, want []string
-				for _, m := range result.Messages {
-					if m.ToolResult != nil {
-						var data struct{ Response string }
-						_ = json.Unmarshal(m.ToolResult.Data, &data)
-						got = append(got, data.Response)
+		for _, workers := range []bool{true, false} { // without them, the call of Run takes all steps
+			t.Run(fmt.Sprintf("%s %d workers %t", tt.mode, tt.calls, workers), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					g := &gauge{}
+					r := newSolo(t, team(g, tt.calls, tt.mode))
+					if workers {
+						defer works(t, r)()
 					}
-				}
-				for i := range tt.calls {
-					want = append(want, fmt.Sprintf("did %d", i))
-				}
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("results (-want +got):\n%s", diff)
-				}
-				t.Logf("%d at once, in %s", g.most, took)
-				if g.most != tt.most || took < tt.took || took > tt.took+time.Second {
-					t.Errorf("%d at once, in %s; want %d in %s", g.most, took, tt.most, tt.took)
-				}
+					began := time.Now()
+					result, err := r.Run(t.Context(), "lead", "go")
+					if err != nil || result.Text != "all done" {
+						t.Fatalf("%q, %+v, %v", result.Text, result.Termination, err)
+					}
+					took := time.Since(began)
+					var got, want []string
+					for _, m := range result.Messages {
+						if m.ToolResult != nil {
+							var data struct{ Response string }
+							_ = json.Unmarshal(m.ToolResult.Data, &data)
+							got = append(got, data.Response)
+						}
+					}
+					for i := range tt.calls {
+						want = append(want, fmt.Sprintf("did %d", i))
+					}
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Errorf("results (-want +got):\n%s", diff)
+					}
+					if g.most != tt.most || took < tt.took || took > tt.took+time.Second {
+						t.Errorf("%d at once, in %s; want %d in %s", g.most, took, tt.most, tt.took)
+					}
+				})
 			})
-		})
+		}
 	}
 }
 
@@ -234,6 +238,55 @@ func TestDelegatesHaveAShareOfTheirCallersBudget(t *testing.T) {
 				}
 				if diff := cmp.Diff(want, got); diff != "" || result.Text != "all done" {
 					t.Errorf("%q, results (-want +got):\n%s", result.Text, diff)
+				}
+			})
+		})
+	}
+}
+
+// In a batch, a delegate that is over makes room for a call that has no place: the call waits
+// for its delegate while the others still work, and no step is taken for nothing.
+func TestADelegateMakesRoomInABatch(t *testing.T) {
+	for _, mode := range []agent.ExecutionMode{agent.ParallelBatchApproval, agent.ParallelStreaming} {
+		t.Run(string(mode), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				nap := tool.New(tool.Spec{Name: "nap"}, func(ctx context.Context, _ tool.Call, _ struct{}) (string, error) {
+					time.Sleep(20 * time.Second)
+					return "rested", nil
+				})
+				first := scripted.Turn{Calls: []core.ToolCall{scripted.Call("agent_run_worker", map[string]string{"prompt": "be quick"})}}
+				for range 8 {
+					first.Calls = append(first.Calls, scripted.Call("agent_run_worker", map[string]string{"prompt": "be slow"}))
+				}
+				parts := team(&gauge{}, 0, mode)
+				parts.Tools = []tool.Tool{nap}
+				parts.Models["m"] = agent.ModelBinding{Model: scripted.Turns(first, scripted.Turn{Text: "all done"},
+					scripted.Turn{Input: "be quick", Text: "quick"},
+					scripted.Turn{Input: "be slow", Calls: []core.ToolCall{scripted.Call("nap", nil)}}, scripted.Turn{Text: "slow"})}
+				r := newSolo(t, parts)
+				defer works(t, r)()
+				s := submission("t", "go")
+				s.Opening.AgentID = "lead"
+				receipt, err := r.Submit(t.Context(), s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(10 * time.Second)
+				read, err := r.ReadRun(t.Context(), local, receipt.RunID)
+				if err != nil || read.Status != core.RunWaiting || len(read.Tickets) != 8 {
+					t.Fatalf("%+v, %v; want it to wait with 8 tickets", read, err)
+				}
+				var waits []string
+				for _, k := range read.Tickets {
+					waits = append(waits, k.CallID[strings.LastIndex(k.CallID, "_")+1:])
+				}
+				want := []string{"1", "2", "3", "4", "5", "6", "7", "8"}
+				if diff := cmp.Diff(want, waits); diff != "" {
+					t.Errorf("calls that wait (-want +got):\n%s", diff)
+				}
+				done, err := r.Await(t.Context(), local, receipt.RunID)
+				if err != nil || done.Text != "all done" {
+					t.Errorf("%q, %v", done.Text, err)
 				}
 			})
 		})

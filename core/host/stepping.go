@@ -13,7 +13,7 @@ import (
 // call waits for, by their hints, child runs among them. Other calls, workers and processes
 // may do the same: claims decide who steps.
 //
-// It runs in the goroutine of its call. When the call returns, its steps have ended.
+// When the call returns, its steps have ended.
 type stepping struct {
 	worker   *worker
 	queue    *Queue
@@ -100,7 +100,7 @@ func (w stepping) workOff(ctx context.Context, watch *watch, head thread.Head, d
 	defer w.waiter.away()()
 	f := w.follower
 	if f.below == nil || f.quiet {
-		w.worker.workOff(ctx, w.queue, d)
+		w.workSideBySide(ctx, d)
 		return nil
 	}
 	// The step runs beside this goroutine, which alone emits to the stream. Both have ended when
@@ -110,7 +110,7 @@ func (w stepping) workOff(ctx context.Context, watch *watch, head thread.Head, d
 	group, _ := w.worker.env.Group(ctx)
 	group.Go(func(ctx context.Context) error {
 		defer done()
-		w.worker.workOff(ctx, w.queue, d)
+		w.workSideBySide(ctx, d)
 		return nil
 	})
 	for err == nil && until.Err() == nil {
@@ -120,6 +120,31 @@ func (w stepping) workOff(ctx context.Context, watch *watch, head thread.Head, d
 		}
 	}
 	return errors.Join(err, group.Wait())
+}
+
+// workSideBySide handles a hint, and concurrently those that are due with it: child runs of one
+// turn work at the same time.
+func (w stepping) workSideBySide(ctx context.Context, d Delivery) {
+	due := []Delivery{d}
+	for len(due) < defaultWorkers {
+		d, more, _ := w.queue.pop()
+		if !more {
+			break
+		}
+		due = append(due, d)
+	}
+	if len(due) == 1 {
+		w.worker.workOff(ctx, w.queue, d)
+		return
+	}
+	group, _ := w.worker.env.Group(ctx)
+	for _, d := range due {
+		group.Go(func(ctx context.Context) error {
+			w.worker.workOff(ctx, w.queue, d)
+			return nil // it ends none of the others
+		})
+	}
+	_ = group.Wait()
 }
 
 // stepThread claims the follower's thread and steps it: the follower's own run inline for

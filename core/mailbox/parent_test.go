@@ -23,6 +23,11 @@ func TestParentOfASubmission(t *testing.T) {
 		{"a long thread", mailbox.Parent{Thread: strings.Repeat("n", 129), Run: run}, "", "parent thread id is 129 bytes long, at most 128 are allowed"},
 		{"no run", mailbox.Parent{Thread: "p"}, "", "parent: the run has no id"},
 		{"a call too many", mailbox.Parent{Thread: "p", Run: run, Call: 32}, "", "parent: call 32, allowed are 0 to 31 and 255"},
+		{"at the last depth", mailbox.Parent{Thread: "p", Run: run, Agents: []string{"a", "b", "c", "d", "tool:e"}, MaxTokens: 1, Deadline: 1}, "", ""},
+		{"too deep", mailbox.Parent{Thread: "p", Run: run, Agents: []string{"a", "b", "c", "d", "e", "f"}}, "", "parent: 6 agents, at most 5 are allowed"},
+		{"an agent without a name", mailbox.Parent{Thread: "p", Run: run, Agents: []string{"a", ""}}, "", "parent: agent is empty"},
+		{"less than no tokens", mailbox.Parent{Thread: "p", Run: run, MaxTokens: -1}, "", "parent: -1 tokens until 0, want 0 (no limit) or more"},
+		{"less than no time", mailbox.Parent{Thread: "p", Run: run, Deadline: -1}, "", "parent: 0 tokens until -1, want 0 (no limit) or more"},
 		{"another mode", mailbox.Parent{Thread: "p", Run: run}, mailbox.ModeSteer, `parent: mode "steer", a child run can only be queued`},
 	}
 	for _, tt := range tests {

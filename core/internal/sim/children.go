@@ -27,10 +27,10 @@ type children struct {
 	byCall    map[string]*child  // by the key of the call
 	byRun     map[core.ID]*child // once they were started
 	byThread  map[*threadState]*child
-	announced map[string]int     // by id
-	ends      map[core.ID]int    // ends that were published of a run
-	missed    map[string]int     // by thread
-	said      map[string]int     // how many of those an announcement has said, by id
+	announced map[string]int  // by id
+	ends      map[core.ID]int // ends that were published of a run
+	missed    map[string]int  // by thread
+	said      map[string]int  // how many of those an announcement has said, by id
 }
 
 // child is a run that a call has started.

@@ -86,6 +86,32 @@ func ExampleCrashes() {
 	crashes.Run(t)
 }
 
+// The tool of a delegate does its work once through each fault.
+func TestNoCrashDelegatesTwice(t *testing.T) {
+	reveilletest.Crashes{
+		World: func() reveilletest.World {
+			l := &ledger{}
+			return reveilletest.World{
+				Parts: func() (reveille.Parts, error) {
+					p := parts(reveilletest.Rules(), l)
+					p.Specs = append(p.Specs, reveille.AgentSpec{ID: "lead", Model: "m", Delegates: []string{"support"}, AllowedTools: []string{}})
+					p.Tools, p.Default = []reveille.Tool{reveille.NewTool(reveille.ToolSpec{Name: "refund"}, l.refund)}, "lead"
+					return p, nil
+				},
+				Check: func(reveilletest.Ended) error {
+					if len(l.booked) != 1 {
+						return fmt.Errorf("%d refunds", len(l.booked))
+					}
+					return nil
+				},
+			}
+		},
+		Scenarios: []reveilletest.Scenario{{Name: "delegate", Person: []reveilletest.Act{
+			reveilletest.Say(`call: agent_run_support {"prompt":"call: refund {\"order\":\"A-17\",\"amount\":5}"}`),
+		}}},
+	}.Run(t)
+}
+
 // Every act, the model's own turns, and parts that change nothing outside.
 func TestEveryActIsPlayed(t *testing.T) {
 	wait := reveille.NewTool(reveille.ToolSpec{Name: "wait", ReadOnly: true}, func(ctx context.Context, _ reveille.Call, _ struct{}) (string, error) {
