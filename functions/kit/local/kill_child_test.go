@@ -54,8 +54,8 @@ func (s *supervisor) talk(t *testing.T, l *process) (over bool) {
 		if !l.get(t, "/v1/runs/"+s.run, &r) {
 			return false
 		}
-		if len(r.ChildTickets) > 0 {
-			s.asked = &r.ChildTickets[0]
+		if tickets := r.ChildTickets(); len(tickets) > 0 {
+			s.asked = &tickets[0]
 		}
 	}
 	return false

@@ -27,10 +27,11 @@ func TestAISDKClientFollowsATeam(t *testing.T) {
 			const step = `{"type":"step-start"}`
 			text := `{"type":"text","state":"done","text":"researcher: ` + teamWords + `\nbuyer: Done: ` + order + `"}`
 			question := `{"type":"dynamic-tool","toolName":"danger","state":"approval-requested","input":{"text":"` + order + `"}}`
+			answered := `{"type":"dynamic-tool","toolName":"danger","state":"output-available","input":{"text":"` + order + `"},"output":{"text":"` + order + `","executions":1},"approved":true}`
 			same(t, node(t, "team.mjs", url, name), `{"finishReasons":["tool-calls","stop"],"responses":2,"status":"ready","sameMessage":true,`+
-				`"researcher":{"words":true,"last":"done"},"buyer":{"waited":true},`+
-				`"waiting":[`+strings.Join([]string{step, researcher, started, step, question}, ",")+`],"same":true,"asks":false,`+
-				`"parts":[`+strings.Join([]string{step, researcher, ended, step, step, text}, ",")+`],`+
+				`"researcher":{"words":true,"last":"done"},"buyer":{"waited":true,"last":"done"},`+
+				`"waiting":[`+strings.Join([]string{step, researcher, started, step, question}, ",")+`],"same":true,`+
+				`"parts":[`+strings.Join([]string{step, researcher, ended, step, answered, step, text}, ",")+`],`+
 				`"stored":[`+strings.Join([]string{step, researcher, ended, step, text}, ",")+`]}`)
 		})
 	}
@@ -48,7 +49,7 @@ func TestAGUIClientFollowsATeam(t *testing.T) {
 				return `{"role":"tool","content":` + quoted(`{"agent_id":"`+agent+`","status":"completed","response":"`+response+`","output":"`+response+`","steps":`+steps+`}`) + `}`
 			}
 			same(t, got, `{"outcomes":["interrupt",null],"interrupts":1,"about":["tool_call","buyer","danger"],`+
-				`"researcher":{"words":true,"last":"done"},"buyer":{"waited":true},"shown":["buyer waiting","researcher done"],"pending":0,"messages":[`+
+				`"researcher":{"words":true,"last":"done"},"buyer":{"waited":true,"last":"done"},"shown":["buyer waiting","researcher done"],"pending":0,"messages":[`+
 				`{"role":"user","content":"team: researcher slow: 12 | buyer approve: order `+name+`"},`+
 				`{"role":"assistant","calls":["agent_run_researcher {\"prompt\":\"slow: 12\"}","agent_run_buyer {\"prompt\":\"approve: order `+name+`\"}"]},`+
 				result("researcher", teamWords, "1")+`,`+result("buyer", "Done: order "+name, "2")+`,`+

@@ -20,15 +20,7 @@ import (
 type client struct {
 	host   *lives.Host
 	run    string
-	ticket ticket // that the buyer waits with
-}
-
-// ticket is a call of a specialist that waits for a person.
-type ticket struct {
-	RunID    string `json:"run_id"`
-	ToolName string `json:"tool_name"`
-	CallID   string `json:"tool_call_id"`
-	Kind     string `json:"kind"`
+	ticket core.ChildTicket // that the buyer waits with
 }
 
 // event is one of the stream, as far as it is looked at.
@@ -54,19 +46,6 @@ func (e event) of(agent string) bool {
 // ended reports whether the event is the last one of a stream.
 func (e event) ended() bool { return e.Type == "run_finish" }
 
-// run is a run as the routes show it, as far as it is looked at.
-type run struct {
-	ID       string `json:"run_id"`
-	ThreadID string `json:"thread_id"`
-	AgentID  string `json:"agent_id"`
-	Status   string `json:"status"`
-	Steps    int    `json:"steps"`
-	Usage    struct {
-		Output int `json:"output"`
-	} `json:"usage"`
-	ChildTickets []ticket `json:"child_tickets"`
-}
-
 // ask starts the run and reads its stream up to the event.
 func (c *client) ask(ctx context.Context, text string, until func(event) bool) (event, error) {
 	body, err := json.Marshal(map[string]any{"agentId": "coordinator", "threadId": "t1", "messages": []any{map[string]string{"role": "user", "content": text}}})
@@ -88,20 +67,21 @@ func (c *client) waits(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var r run
+	var r core.Run
 	if err := c.get(ctx, "/v1/runs/"+c.run, &r); err != nil {
 		return err
 	}
-	if end.Termination.Type != "suspended" || r.Status != "waiting" || len(r.ChildTickets) != 1 || r.ChildTickets[0].ToolName != "danger" || r.ChildTickets[0].Kind != "person" {
-		return fmt.Errorf("the stream has ended with %+v and the run is %+v, want it to wait for one call of danger", end, r)
+	tickets := r.ChildTickets()
+	if end.Termination.Type != "suspended" || r.Status != core.RunWaiting || len(tickets) != 1 || tickets[0].Tool != "danger" || tickets[0].Kind != core.TicketPerson {
+		return fmt.Errorf("the stream has ended with %+v and the run is %+v with the calls %+v, want it to wait for one call of danger", end, r, tickets)
 	}
-	c.ticket = r.ChildTickets[0]
+	c.ticket = tickets[0]
 	return nil
 }
 
 // approve sends the decision.
 func (c *client) approve(ctx context.Context) error {
-	body, err := json.Marshal(map[string]string{"run_id": c.ticket.RunID, "tool_call_id": c.ticket.CallID, "action": "resume"})
+	body, err := json.Marshal(map[string]string{"run_id": c.ticket.RunID.String(), "tool_call_id": c.ticket.CallID, "action": "resume"})
 	if err != nil {
 		return err
 	}
@@ -133,7 +113,7 @@ func (c *client) ends(ctx context.Context) error {
 // and the results of its tools.
 func (c *client) once(ctx context.Context) error {
 	var page struct {
-		Runs []run `json:"runs"`
+		Runs []core.Run `json:"runs"`
 	}
 	if err := c.get(ctx, "/v1/runs", &page); err != nil {
 		return err

@@ -36,7 +36,7 @@ func show(ctx context.Context, h *lives.Host) error {
 	if err := c.waits(ctx); err != nil {
 		return err
 	}
-	lives.Say("the researcher is done; the buyer wants approval of %s, the stream of the coordinator says", c.ticket.ToolName)
+	lives.Say("the researcher is done; the buyer wants approval of %s, the stream of the coordinator says", c.ticket.Tool)
 	if err := h.Restart(ctx); err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func show(ctx context.Context, h *lives.Host) error {
 	if err := c.waits(ctx); err != nil {
 		return err
 	}
-	if c.ticket != before {
+	if c.ticket.RunID != before.RunID || c.ticket.CallID != before.CallID {
 		return fmt.Errorf("the buyer waits for %+v, want still %+v", c.ticket, before)
 	}
 	lives.Say("the same call still waits")

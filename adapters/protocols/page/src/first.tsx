@@ -47,7 +47,7 @@ export function FirstScreen({ agent, send }: Properties) {
       {problem !== undefined && <Problem error={problem} />}
       <section class="try-all" aria-label="Try it">
         <h2>Try it</h2>
-        {demo ? <Cards say={say} together={more && 'execution_mode' in more && more.execution_mode?.startsWith('parallel')} /> : <Starters tools={tools} agent={spec.id} scripted={scripted(spec)} />}
+        {demo ? <Cards say={say} together={more && 'execution_mode' in more && more.execution_mode?.startsWith('parallel')} /> : <Starters tools={tools} agent={spec.id} delegates={spec.delegates} scripted={scripted(spec)} />}
       </section>
       {local && <Next scripted={scripted(spec)} />}
     </div>
@@ -173,12 +173,20 @@ function Kill({ say }: { say: (text: string) => void }) {
 
 // Starters are what an agent can be asked by its tools. A click writes it, to be changed
 // before it is sent.
-function Starters({ tools, agent, scripted }: { tools: AgentTool[]; agent: string; scripted: boolean }) {
+function Starters({ tools, agent, delegates, scripted }: { tools: AgentTool[]; agent: string; delegates: string[]; scripted: boolean }) {
   const some = tools.filter((t) => !t.client).slice(0, 3);
   if (!some.length) return <p class="meta">Write below what the agent should do.</p>;
+  const team = `team: ${delegates.map((id) => `${id} hello`).join(' | ')}`;
   return (
     <>
       <div class="cards">
+        {scripted && delegates.length > 1 && (
+          <button type="button" class="try" onClick={() => write(team)}>
+            <strong>Its agents, together</strong>
+            <span class="try-text">One step calls them all. Each works on its own thread.</span>
+            <span class="says"><Icon name="edit" /> <Shown text={oneLine(team, 48)} /></span>
+          </button>
+        )}
         {some.map((t) => {
           const text = scripted ? `call: ${t.name} ${JSON.stringify(example(t.parameters))}` : `Use the tool ${t.name}${t.description ? `: ${t.description}` : '.'}`;
           return (

@@ -22,7 +22,7 @@ console.log(JSON.stringify({
   interrupts: asked.outcome?.interrupts?.length,
   about: [interrupt.reason, interrupt.metadata?.reveille?.agent_id, interrupt.metadata?.reveille?.tool_name],
   researcher: { words: of('researcher').some(a => a.status === 'running' && a.text?.startsWith('w1')), last: of('researcher').at(-1)?.status },
-  buyer: { waited: of('buyer').some(a => a.status === 'waiting') },
+  buyer: { waited: of('buyer').some(a => a.status === 'waiting'), last: of('buyer').at(-1)?.status },
   shown,
   pending: agent.pendingInterrupts.length,
   messages: plain(agent.messages.filter(m => m.role !== 'activity')),

@@ -36,11 +36,8 @@ async function response(n) {
 
 /** A part without its ids. Of what an agent has responded, the text alone. */
 function plain({ type, toolName, state, text, input, output, approval }) {
-  return { type, toolName, state, text, input, output: output?.data?.response, approved: approval?.approved };
+  return { type, toolName, state, text, input, output: output?.data?.response ?? output, approved: approval?.approved };
 }
-
-/** The parts that show no call of another agent's run: its result may come after the end. */
-const own = parts => parts.filter(part => part.type !== 'dynamic-tool').map(plain);
 
 await chat.sendMessage({ text: `team: researcher slow: 12 | buyer approve: order ${name}` });
 const asked = await response(1);
@@ -58,10 +55,9 @@ console.log(JSON.stringify({
   status: chat.status,
   sameMessage: chat.lastMessage.id === first,
   researcher: { words: of('researcher').some(a => a.status === 'running' && a.text?.startsWith('w1')), last: of('researcher').at(-1)?.status },
-  buyer: { waited: of('buyer').some(a => a.status === 'waiting') },
+  buyer: { waited: of('buyer').some(a => a.status === 'waiting'), last: of('buyer').at(-1)?.status },
   waiting,
   same: JSON.stringify(kept) === JSON.stringify(waiting) || kept,
-  asks: chat.lastMessage.parts.some(part => part.state === 'approval-requested'),
-  parts: own(chat.lastMessage.parts),
-  stored: own((await stored(base, id, ai.validateUIMessages)).at(-1).parts),
+  parts: chat.lastMessage.parts.map(plain),
+  stored: (await stored(base, id, ai.validateUIMessages)).at(-1).parts.map(plain),
 }));
