@@ -67,6 +67,9 @@ smoke: ## Use a host or a deployment like a client: URL=... or ENV=dev, options 
 demo-approval: ## Approve a tool call after the local host was killed and restarted
 	$(GO) run ./scripts/verify/approval
 
+demo-team: ## Kill the local host three times while an agent waits for two others, one of which needs an approval
+	$(GO) run ./scripts/verify/team
+
 replay: ## Repeat recorded runs with the current code: ARGS="THREAD [RUN]" or ARGS=-all; stop the host first
 	@$(GO) run ./scripts/user/replay $(ARGS)
 
@@ -147,7 +150,7 @@ LONE := NoDamageHides|WhicheverOperation|RunsOfAllSizes|PowerLoss$$|RandomChange
 NORACE := SameSeed|ADayIs|AShareOfTheWorlds|SoManyRecords|Allocates|CrashMatrix|TheSameFault|AtEveryWrite|ADropped|TurnsOfTheirOwn
 NORACEIN := ./core/internal/sim ./core/internal/sim/simtest ./core/internal/accounting ./core/internal/thread ./core/internal/run ./core/host ./core/state ./core/internal/pattern ./core/internal/schema ./adapters/stores/bolt ./adapters/protocols/httpapi ./adapters/protocols/page ./adapters/triggers/rules ./functions/kit/local ./adapters/internal/newest ./functions/kit/serve/front ./functions/kit/demo ./adapters/models/... ./core/strict ./core/agent/specfile ./adapters/aws/lambda
 
-kill: ## Kill the local host 202 times, at 176 places, and check that nothing is lost: ROUNDS=2
+kill: ## Kill the local host 285 times, at 259 places, and check that nothing is lost: ROUNDS=2
 	$(GO) test -parallel 6 -tags killpoints -run Kill -count $(ROUNDS) ./functions/kit/local
 	$(GO) test -tags killpoints -run Deaf ./functions/kit/local
 

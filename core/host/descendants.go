@@ -140,6 +140,30 @@ func (d *descendants) find(run core.ID) *descendant {
 	return d.runs[i]
 }
 
+// recall follows the child runs whose calls the stream's request has decided. Their parent no
+// longer has those that are over by now, and the client waits for what the calls have led to.
+func (d *descendants) recall(ctx context.Context) error {
+	for run := range d.shared.asked {
+		m := d.shared.streams.mailbox
+		key, dispatch, ok, err := m.Locate(ctx, d.of.key.Tenant, run)
+		if err != nil || !ok {
+			continue // what is left of it in the head is followed
+		}
+		head, err := m.Head(ctx, key)
+		if err != nil {
+			continue
+		}
+		record, ok, err := m.Run(ctx, key, head, run, dispatch)
+		if err != nil || !ok || record.StartedBy == nil || record.StartedBy.RunID != d.of.stream.run {
+			continue
+		}
+		if err := d.follow(ctx, run); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // showGone shows the last of the child runs that a head of their parent no longer has, before
 // the stream shows what follows from their end. Its error is of the stream, or of ctx.
 func (d *descendants) showGone(ctx context.Context, head thread.Head) error {

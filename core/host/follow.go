@@ -155,11 +155,14 @@ func (f *follower) patient(ctx context.Context) (context.Context, context.Cancel
 // parent's own end. What a head starts comes after the head.
 func (f *follower) showAll(ctx context.Context, on *watch, head thread.Head) (record core.Run, over bool, err error) {
 	if f.below == nil {
-		if head.Run.ID != f.stream.run || !hasChildren(head) {
+		if len(f.asked) == 0 && (head.Run.ID != f.stream.run || !hasChildren(head)) {
 			return f.show(ctx, head)
 		}
 		f.below = f.streams.descend(f, on)
 		f.unsaid.others = true
+		if err := f.below.recall(ctx); err != nil {
+			return record, false, err
+		}
 	}
 	// What comes from here on is news for the next wait.
 	f.unsaid.since, f.below.shared.next = on.spoken(), time.Time{}

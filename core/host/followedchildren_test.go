@@ -110,10 +110,13 @@ func TestAStreamShowsChildRunsOfAnotherProcess(t *testing.T) {
 // others. The stream of the decision goes on where the run waited.
 func TestACallOfAChildRunIsDecidedThroughItsParent(t *testing.T) {
 	for name, test := range map[string]struct {
-		prompt string
-		want   []string
+		prompt      string
+		want, again []string
 	}{
 		"a child": {"approve: it", []string{
+			`0.0s call 1 helper done, 2 steps, says "Done: it", natural_end`,
+			"0.0s tool_call_done of call 1", "0.0s tool_call_done of call 1: danger", "0.0s run_finish natural_end",
+		}, []string{
 			`0.0s call 1 helper done, 2 steps, says "Done: it", natural_end`,
 			"0.0s tool_call_done of call 1", "0.0s tool_call_done of call 1: danger", "0.0s run_finish natural_end",
 		}},
@@ -122,6 +125,8 @@ func TestACallOfAChildRunIsDecidedThroughItsParent(t *testing.T) {
 			`0.0s call 1's helper done, 2 steps, says "Done: it", natural_end`,
 			"0.0s tool_call_done of call 1's: danger",
 			"0.1s tool_call_done of call 1", "0.1s run_finish natural_end",
+		}, []string{
+			"0.0s tool_call_done of call 1", "0.0s run_finish natural_end",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -151,6 +156,15 @@ func TestACallOfAChildRunIsDecidedThroughItsParent(t *testing.T) {
 				}
 				if diff := cmp.Diff(test.want, next.stable()); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
+				}
+				// A client that did not see the end sends the decision again when all is over.
+				retry := newFamily()
+				retry.names, retry.calls = got.names, got.calls
+				if _, err := a.StreamDecisions(t.Context(), local, "t1", []mailbox.Deciding{decision}, host.ListenerFunc(retry.sink)); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(test.again, retry.stable()); diff != "" {
+					t.Errorf("again (-want +got):\n%s", diff)
 				}
 			})
 		})

@@ -22,7 +22,7 @@ type others struct {
 	records thread.Records
 }
 
-// ChildRun implements tool.Others.
+// ChildRun implements tool.Call.Others.
 func (o others) ChildRun(ctx context.Context, call tool.Call, run core.ID) (core.Run, error) {
 	key, head, record, err := o.child(ctx, call, run)
 	if err != nil || record.Status == core.RunDone {
@@ -35,7 +35,9 @@ func (o others) ChildRun(ctx context.Context, call tool.Call, run core.ID) (core
 	return record, err
 }
 
-// child finds a run that a call of the thread has started.
+// child finds a run that a call of the thread has started, in the call's run or an earlier one.
+// Any other run is not found, also a run of the same user: a model that reads
+// or guesses an id must not read or end the work of another thread.
 func (o others) child(ctx context.Context, call tool.Call, run core.ID) (key core.ThreadKey, head thread.Head, record core.Run, err error) {
 	none := core.Errorf(core.CodeNotFound, "no call of the thread has started the run %s", run)
 	key, dispatch, ok, err := o.mailbox.Locate(ctx, call.Thread.Tenant, run)
@@ -66,7 +68,9 @@ func absent(ok bool, err error) error {
 // outputLook is how many records of the log are searched for what a run has said so far.
 const outputLook = 100
 
-// said is the text of the last message of a run that is not over; empty: it has said nothing.
+// said is the text of the last message of a run that is not over; empty: it has said nothing,
+// or nothing in the newest outputLook records. The words of a turn that is not committed are not
+// part of it: another worker may be repeating that turn.
 func (o others) said(ctx context.Context, key core.ThreadKey, head thread.Head, run core.Run) (string, error) {
 	if run.FirstSeq == 0 || run.FirstSeq > head.Seq {
 		return "", nil
@@ -85,7 +89,7 @@ func (o others) said(ctx context.Context, key core.ThreadKey, head thread.Head, 
 	return "", nil
 }
 
-// CancelRun implements tool.Others.
+// CancelRun implements tool.Call.Others.
 func (o others) CancelRun(ctx context.Context, call tool.Call, run core.ID) (cancelled int, err error) {
 	key := call.Thread
 	if run != call.Run {
@@ -101,6 +105,8 @@ func (o others) CancelRun(ctx context.Context, call tool.Call, run core.ID) (can
 }
 
 // below counts the runs that a run has started and that end with it, as far as they can be read.
+// They are counted before the cancel, whose write empties the list of the head. The count is for
+// the model's receipt alone, so that a head that cannot be read is not an error.
 func (o others) below(ctx context.Context, key core.ThreadKey, run core.ID, depth int) (n int) {
 	head, err := o.mailbox.Head(ctx, key)
 	if err != nil || head.Run.ID != run || depth == 0 {
@@ -115,7 +121,16 @@ func (o others) below(ctx context.Context, key core.ThreadKey, run core.ID, dept
 	return n
 }
 
-// SendMessage implements tool.Others.
+// codeNoRecipient is the code of mailbox.MessageCode for a receiver that does not exist. It is
+// also that of a parent or child that the call does not have.
+const codeNoRecipient = "recipient_not_found"
+
+// SendMessage implements tool.Call.Others. The text begins with the sender, since the model that
+// reads it knows nothing else of where it comes from. The receiver sees whose agent it was and
+// on which thread an answer would reach it.
+//
+// A message that no later try can send is a *tool.MessageError, and any other error is that of
+// the store, after which the call is tried again.
 func (o others) SendMessage(ctx context.Context, call tool.Call, m tool.Message) (core.ID, error) {
 	head, err := o.mailbox.Head(ctx, call.Thread)
 	if err != nil {
@@ -128,13 +143,13 @@ func (o others) SendMessage(ctx context.Context, call tool.Call, m tool.Message)
 	to := mailbox.Recipient{Thread: m.Thread, AgentID: m.AgentID}
 	switch {
 	case m.Parent && own.StartedBy == nil:
-		return core.ID{}, &tool.MessageError{Code: mailbox.CodeRecipientNotFound, Cause: core.Errorf(core.CodeNotFound, "no other run has started this one")}
+		return core.ID{}, &tool.MessageError{Code: codeNoRecipient, Cause: core.Errorf(core.CodeNotFound, "no other run has started this one")}
 	case m.Parent:
 		to.Thread = own.StartedBy.ThreadID
 	case !m.Child.IsZero():
 		key, _, _, err := o.child(ctx, call, m.Child)
 		if core.CodeOf(err) == core.CodeNotFound {
-			return core.ID{}, &tool.MessageError{Code: mailbox.CodeRecipientNotFound, Cause: err}
+			return core.ID{}, &tool.MessageError{Code: codeNoRecipient, Cause: err}
 		}
 		if err != nil {
 			return core.ID{}, err
@@ -144,13 +159,18 @@ func (o others) SendMessage(ctx context.Context, call tool.Call, m tool.Message)
 	id := messageID(call, m.Name)
 	text := "Message from the agent " + own.AgentID + " of thread " + call.Thread.Thread + ":\n" + m.Text
 	err = o.mailbox.Send(ctx, call.Thread, head, mailbox.Message{ID: id, Run: call.Run, To: to, Messages: []core.Message{core.UserMessage(text)}})
-	switch code := mailbox.MessageCode(err); {
-	case err == nil:
-		return id, nil
-	case code == mailbox.CodeRecipientNotFound, code == mailbox.CodeRecipientUnavailable, code == mailbox.CodeOutboxFull:
-		return core.ID{}, &tool.MessageError{Code: code, Cause: err}
+	if err != nil {
+		return core.ID{}, refusal(err)
 	}
-	return core.ID{}, err
+	return id, nil
+}
+
+// refusal is the error of a message as a tool receives it.
+func refusal(err error) error {
+	if code, refused := mailbox.MessageCode(err); refused {
+		return &tool.MessageError{Code: code, Cause: err}
+	}
+	return err
 }
 
 // messageID is the id of a message, from the key of the call that sends it: a call that runs
@@ -162,19 +182,16 @@ func messageID(call tool.Call, name string) core.ID {
 	return id
 }
 
-// FailedMessages implements tool.Others.
+// FailedMessages implements tool.Call.Others.
 func (o others) FailedMessages(ctx context.Context, call tool.Call) (failed []tool.FailedMessage, err error) {
 	list, err := o.mailbox.FailedMessages(ctx, call.Thread, call.User)
 	for _, f := range list {
-		failed = append(failed, tool.FailedMessage{ID: f.ID, Thread: f.To.Thread, Code: f.Code, Tries: f.Tries, At: f.FailedAt})
+		failed = append(failed, tool.FailedMessage{ID: f.Message, Thread: f.To.Thread, Code: f.Code, Tries: f.Tries, At: f.At})
 	}
 	return failed, err
 }
 
-// RecoverMessages implements tool.Others.
-func (o others) RecoverMessages(ctx context.Context, call tool.Call, how tool.Recovery) (messages int, err error) {
-	if how == tool.RecoverClear {
-		return o.mailbox.ClearMessages(ctx, call.Thread, call.User)
-	}
-	return o.mailbox.ReplayMessages(ctx, call.Thread, call.User)
+// RecoverMessages implements tool.Call.Others.
+func (o others) RecoverMessages(ctx context.Context, call tool.Call, again bool) (messages int, err error) {
+	return o.mailbox.RecoverMessages(ctx, call.Thread, call.User, again)
 }

@@ -269,11 +269,11 @@ func TestACallRecoversMessages(t *testing.T) {
 	if diff := cmp.Diff([]tool.FailedMessage{{ID: id, Thread: "t2", Code: "recipient_unavailable", Tries: 1}}, failed); diff != "" {
 		t.Errorf("failed (-want +got):\n%s", diff)
 	}
-	if n, err := f.to.RecoverMessages(t.Context(), f.call, tool.RecoverReplay); n != 1 || err != nil {
+	if n, err := f.to.RecoverMessages(t.Context(), f.call, true); n != 1 || err != nil {
 		t.Errorf("%d are sent again, %v", n, err)
 	}
 	fails()
-	if n, err := f.to.RecoverMessages(t.Context(), f.call, tool.RecoverClear); n != 1 || err != nil {
+	if n, err := f.to.RecoverMessages(t.Context(), f.call, false); n != 1 || err != nil {
 		t.Errorf("%d are cleared, %v", n, err)
 	}
 	if failed, err := f.to.FailedMessages(t.Context(), f.call); failed != nil || err != nil {

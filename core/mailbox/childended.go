@@ -54,7 +54,7 @@ func (s *Service) tellParent(ctx context.Context, tenant string, child matter) e
 		}
 	}
 	if over && child.parent.Detached && child.parent.Call == thread.NoCall {
-		return s.tellThread(ctx, key, child)
+		return post{s: s}.tellThread(ctx, key, child)
 	}
 	return nil // it is over, and so is its wait
 }

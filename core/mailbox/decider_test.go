@@ -97,3 +97,32 @@ func TestAnInlineDecisionHintsForATime(t *testing.T) {
 		})
 	}
 }
+
+// A claim that comes before the time of a ticket sends the hint again that brought it, if that is
+// the hint of the time.
+func TestAClaimThatComesTooEarlyForATicket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.last = w.submit(t, input("one", ""))
+		at := time.Now().Add(time.Minute).UnixMilli()
+		w.waits(t, w.claim(t), asks(0, func(k *core.Ticket) { k.Kind, k.WakeAt = core.TicketTimer, at }))
+		sent := w.queue.Messages()
+		if n := len(sent); n == 0 || sent[n-1].Hint.WakeAt != at {
+			t.Fatalf("the hints are %+v, want the last one with the time %d", sent, at)
+		}
+		own := sent[len(sent)-1].Hint
+		time.Sleep(59 * time.Second)
+		for _, tt := range []struct {
+			hint core.WakeUp
+			want []string
+		}{{own, []string{"t1 1s"}}, {hint, nil}} {
+			w.queue.Clear()
+			if _, claimed, err := w.Claim(t.Context(), tt.hint, false); claimed || err != nil {
+				t.Errorf("claimed %t, %v", claimed, err)
+			}
+			if diff := cmp.Diff(tt.want, w.queue.Lines()); diff != "" {
+				t.Errorf("with %+v (-want +got):\n%s", tt.hint, diff)
+			}
+		}
+	})
+}

@@ -15,7 +15,8 @@ import (
 // read it under, so that a run that has read it is not followed by another.
 //
 // A thread that has withdrawn the parent's run from its log, or is deleted, gets nothing.
-func (s *Service) tellThread(ctx context.Context, key core.ThreadKey, child matter) error {
+func (p post) tellThread(ctx context.Context, key core.ThreadKey, child matter) error {
+	s := p.s
 	head, err := s.Head(ctx, key)
 	if err != nil || head.Deleted {
 		return err

@@ -11,3 +11,9 @@ var (
 
 // ErrUnderWay is what tests compare with.
 var ErrUnderWay = errUnderWay
+
+// The reasons for which a message fails at its first try.
+var (
+	ErrRecipientNotFound    = errRecipientNotFound
+	ErrRecipientUnavailable = errRecipientUnavailable
+)

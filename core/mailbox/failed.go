@@ -16,47 +16,51 @@ import (
 // list of the tenant has it until it is sent again or cleared: then the record moves to
 // another list, and expires.
 
-// FailedMessage is a message that was given up.
-type FailedMessage struct {
-	ID       core.ID
-	ThreadID string // that sent it
-	To       Recipient
-	Code     string
-	Tries    int
-	FailedAt int64 // unix milliseconds
+// MessageCode is the code of an error of a message, for the model that sends it. refused means
+// that Send has refused the message, so that no later try can send it.
+//
+//	recipient_not_found     its thread does not exist, or belongs to another user
+//	recipient_unavailable   its thread is deleted, its run is over, or no agent could read it
+//	outbox_full             see thread.ErrTooManyMessages
+//	recipient_full          its inbox, its queue, or a limit of the tenant had no place
+//	message_lost            its record cannot be read
+//	delivery_failed         anything else; the log has the errors
+func MessageCode(err error) (code string, refused bool) {
+	code = messageCode(err)
+	switch code {
+	case codeNotFound, codeUnavailable, codeOutboxFull:
+		return code, true
+	}
+	return code, false
 }
 
-// The codes of messages that were given up, and of those that are refused when they are sent.
+// The codes of [MessageCode].
 const (
-	CodeRecipientNotFound    = "recipient_not_found"   // see ErrRecipientNotFound
-	CodeRecipientUnavailable = "recipient_unavailable" // see ErrRecipientUnavailable
-	CodeRecipientFull        = "recipient_full"        // its inbox, its queue, or a limit of the tenant had no place
-	CodeMessageLost          = "message_lost"          // its record cannot be read
-	CodeOutboxFull           = "outbox_full"           // see thread.ErrTooManyMessages
-	CodeDeliveryFailed       = "delivery_failed"       // anything else; the log has the errors
+	codeNotFound       = "recipient_not_found"
+	codeUnavailable    = "recipient_unavailable"
+	codeRecipientFull  = "recipient_full"
+	codeMessageLost    = "message_lost"
+	codeOutboxFull     = "outbox_full"
+	codeDeliveryFailed = "delivery_failed"
 )
 
-// messageCode is the code of an error of a message.
 func messageCode(err error) string {
 	switch {
-	case errors.Is(err, ErrRecipientNotFound):
-		return CodeRecipientNotFound
-	case errors.Is(err, ErrRecipientUnavailable):
-		return CodeRecipientUnavailable
+	case errors.Is(err, errRecipientNotFound):
+		return codeNotFound
+	case errors.Is(err, errRecipientUnavailable):
+		return codeUnavailable
 	case errors.Is(err, thread.ErrTooManyMessages):
-		return CodeOutboxFull
+		return codeOutboxFull
 	}
 	switch core.CodeOf(err) {
 	case core.CodeFull, core.CodeTenantLimit, core.CodeTenantSpend:
-		return CodeRecipientFull
+		return codeRecipientFull
 	case core.CodeCorrupt:
-		return CodeMessageLost
+		return codeMessageLost
 	}
-	return CodeDeliveryFailed
+	return codeDeliveryFailed
 }
-
-// MessageCode is the code of an error that [Service.Send] has returned.
-func MessageCode(err error) string { return messageCode(err) }
 
 // failedPage is how many failed messages of a thread are read at once, and replayed or cleared.
 const failedPage = 100
@@ -64,30 +68,25 @@ const failedPage = 100
 // clearedFor is how long a store keeps the note of a message that is no longer listed.
 const clearedFor = 24 * time.Hour
 
-// listed is the stored form of a failed message in a list, as of a head.
-func (f FailedMessage) listed(records thread.Records, head thread.Head, list string) (store.Record, error) {
-	note := thread.FailedMessage{
-		List: list, At: f.FailedAt, Message: f.ID, Code: f.Code, Tries: f.Tries,
-		To: thread.OutboxTarget{Kind: thread.TargetThread, Thread: f.To.Thread, Run: f.To.Run, AgentID: f.To.AgentID},
-	}
-	if !f.To.Run.IsZero() {
-		note.To.Kind = thread.TargetRun
-	}
-	payload, err := records.EncodeFailed(&note)
-	return store.Record{Name: recordname.Failed(f.ID), Fence: head.Fence, Version: head.Version, Payload: payload}, err
+// noteOf is the record of a failed message, as of a head, in the list that the message names. A
+// record of a later head replaces it, and one of an earlier head does not: the order of two
+// writers decides whether a message is listed that fails once more while it is sent again.
+func noteOf(records thread.Records, head thread.Head, f thread.FailedMessage) (store.Record, error) {
+	payload, err := records.EncodeFailed(&f)
+	return store.Record{Name: recordname.Failed(f.Message), Fence: head.Fence, Version: head.Version, Payload: payload}, err
 }
 
 // FailedMessages returns the messages of a thread that were given up and not cleared, in the
-// order in which they were sent, at most 100. thread.ErrNotFound, thread.ErrForbidden and
+// order of their ids, at most 100. thread.ErrNotFound, thread.ErrForbidden and
 // thread.ErrDeleted are those of the thread.
-func (s *Service) FailedMessages(ctx context.Context, key core.ThreadKey, user string) ([]FailedMessage, error) {
-	_, failed, err := s.failedOf(ctx, key, user)
+func (s *Service) FailedMessages(ctx context.Context, key core.ThreadKey, user string) ([]thread.FailedMessage, error) {
+	_, failed, err := s.reads.failed(ctx, key, user)
 	return failed, err
 }
 
-// failedOf is FailedMessages, with the head that it has read before.
-func (s *Service) failedOf(ctx context.Context, key core.ThreadKey, user string) (head thread.Head, failed []FailedMessage, err error) {
-	if head, err = s.Head(ctx, key); err != nil {
+// failed is [Service.FailedMessages], with the head that it has read before.
+func (r reader) failed(ctx context.Context, key core.ThreadKey, user string) (head thread.Head, failed []thread.FailedMessage, err error) {
+	if head, err = r.head(ctx, key); err != nil {
 		return head, nil, err
 	}
 	err = checkAccess(head, user)
@@ -97,22 +96,20 @@ func (s *Service) failedOf(ctx context.Context, key core.ThreadKey, user string)
 	if err != nil {
 		return head, nil, fmt.Errorf("thread %s: %w", key.Thread, err)
 	}
+	// Records in another list are passed over, so that several reads may be needed.
 	for after := ""; len(failed) < failedPage; {
-		page, err := s.store.Records(ctx, key, recordname.FailedMessages, after, failedPage)
+		page, err := r.store.Records(ctx, key, recordname.FailedMessages, after, failedPage)
 		if err != nil {
 			return head, nil, fmt.Errorf("list failed messages of %s: %w", key, err)
 		}
-		for _, r := range page {
-			after = r.Name
-			note, err := s.records.DecodeFailed(r.Payload)
+		for _, record := range page {
+			after = record.Name
+			note, err := r.records.DecodeFailed(record.Payload)
 			if err != nil {
-				return head, nil, fmt.Errorf("%s: %w", r.Name, err)
+				return head, nil, fmt.Errorf("%s: %w", record.Name, err)
 			}
 			if note.List == recordname.FailedList(head.Owner) {
-				failed = append(failed, FailedMessage{
-					ID: note.Message, ThreadID: key.Thread, To: Recipient{Thread: note.To.Thread, Run: note.To.Run, AgentID: note.To.AgentID},
-					Code: note.Code, Tries: note.Tries, FailedAt: note.At,
-				})
+				failed = append(failed, note)
 			}
 		}
 		if len(page) < failedPage {
@@ -122,58 +119,38 @@ func (s *Service) failedOf(ctx context.Context, key core.ThreadKey, user string)
 	return head, failed[:min(len(failed), failedPage)], nil
 }
 
-// ReplayMessages sends the failed messages of a thread again, each with five new tries, and
-// returns how many it has sent: at most as many as the outbox has places for. Errors are those
-// of FailedMessages and of the store.
-func (s *Service) ReplayMessages(ctx context.Context, key core.ThreadKey, user string) (sent int, err error) {
-	_, failed, err := s.failedOf(ctx, key, user)
+// RecoverMessages sends the failed messages of a thread again, each with five new tries, or
+// drops them, and returns how many. It sends at most as many as the outbox has places for.
+// Errors are those of FailedMessages and of the store.
+func (s *Service) RecoverMessages(ctx context.Context, key core.ThreadKey, user string, again bool) (recovered int, err error) {
+	head, failed, err := s.reads.failed(ctx, key, user)
 	if err != nil {
 		return 0, err
 	}
 	for _, f := range failed {
-		// The message is in the outbox before it leaves the list, so that no crash loses it. If
-		// it is sent twice, its receiver knows it.
-		head, _, err := s.Commit(ctx, key, thread.Head{}, thread.Send{ID: f.ID, Owner: user}, nil)
-		if errors.Is(err, thread.ErrTooManyMessages) {
-			return sent, nil
+		if again {
+			// The message is in the outbox before it leaves the list, so that no crash loses
+			// it. If it is sent twice, its receiver knows it.
+			head, _, err = s.Commit(ctx, key, thread.Head{}, thread.Send{ID: f.Message, Owner: user}, nil)
+			if errors.Is(err, thread.ErrTooManyMessages) {
+				return recovered, nil
+			}
+			if err != nil {
+				return recovered, err
+			}
 		}
+		// As of a head that was read since it failed. If it fails once more after that head, it
+		// stays listed: the later record wins.
+		f.List = recordname.ClearedList(head.Owner)
+		record, err := noteOf(s.records, head, f)
 		if err != nil {
-			return sent, err
+			return recovered, err
 		}
-		if err := s.unlist(ctx, key, head, f); err != nil {
-			return sent, err
+		record.Expires = (s.env.Millis() + clearedFor.Milliseconds()) / 1000
+		if err := s.store.Put(ctx, key, record); err != nil {
+			return recovered, fmt.Errorf("take message %s from the list: %w", f.Message, err)
 		}
-		sent++
+		recovered++
 	}
-	return sent, nil
-}
-
-// ClearMessages drops the failed messages of a thread, and returns how many. Errors are those
-// of FailedMessages and of the store.
-func (s *Service) ClearMessages(ctx context.Context, key core.ThreadKey, user string) (cleared int, err error) {
-	head, failed, err := s.failedOf(ctx, key, user)
-	if err != nil {
-		return 0, err
-	}
-	for _, f := range failed {
-		if err := s.unlist(ctx, key, head, f); err != nil {
-			return cleared, err
-		}
-		cleared++
-	}
-	return cleared, nil
-}
-
-// unlist takes a message from the list of failed ones, as of a head that was read since it
-// failed. If it fails once more after that head, it stays listed: the later record wins.
-func (s *Service) unlist(ctx context.Context, key core.ThreadKey, head thread.Head, f FailedMessage) error {
-	record, err := f.listed(s.records, head, recordname.ClearedList(head.Owner))
-	if err != nil {
-		return err
-	}
-	record.Expires = s.env.Millis()/1000 + int64(clearedFor/time.Second)
-	if err := s.store.Put(ctx, key, record); err != nil {
-		return fmt.Errorf("take message %s from the list: %w", f.ID, err)
-	}
-	return nil
+	return recovered, nil
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Message is what a run tells another thread of its tenant and owner. It is in the outbox of
+// Message is what a run sends to another thread of its tenant and owner. It is in the outbox of
 // the run's thread until the other thread has it as internal input: in the inbox of its open
-// run, else as a run of its own. Messages to one thread arrive in order.
+// run, else as the input of another run. Messages to one thread arrive in order.
 type Message struct {
 	// ID identifies the message: the same ID is delivered once, however often it is sent. It
 	// begins with the time in milliseconds, as a UUIDv7 does.
@@ -38,13 +38,13 @@ type Recipient struct {
 	AgentID string
 }
 
-// The reasons why a message cannot be delivered.
+// The reasons for which a message fails at its first try. Their codes are those of [MessageCode].
 var (
-	// ErrRecipientNotFound: the thread does not exist, or it belongs to another user.
-	ErrRecipientNotFound = core.Errorf(core.CodeNotFound, "the recipient does not exist")
-	// ErrRecipientUnavailable: the thread is deleted, the run is over, or no agent is known
+	// errRecipientNotFound means that the thread does not exist, or it belongs to another user.
+	errRecipientNotFound = core.Errorf(core.CodeNotFound, "the recipient does not exist")
+	// errRecipientUnavailable means that the thread is deleted, the run is over, or no agent is known
 	// that could read the message.
-	ErrRecipientUnavailable = core.Errorf(core.CodeConflict, "the recipient reads no more messages")
+	errRecipientUnavailable = core.Errorf(core.CodeConflict, "the recipient reads no more messages")
 )
 
 // messageWaits are the times between the tries of a message. After one more failure it leaves
@@ -59,9 +59,9 @@ var errBehind = errors.New("an earlier message is not delivered yet")
 // delivered once. known is the thread's head, if the caller has read it; it may be stale.
 //
 // thread.ErrTooManyMessages: eight are not delivered yet. thread.ErrNotFound and
-// thread.ErrClosing: the run is over, or ending. ErrRecipientNotFound and
-// ErrRecipientUnavailable are reasons that no later try can change. Other errors are those of
-// the store, and store.ErrConflict of an ID that was used with other content.
+// thread.ErrClosing: the run is over, or ending. [MessageCode] knows the receivers that cannot be
+// reached. Other errors are those of the store, and store.ErrConflict of an ID that was used with
+// other content.
 func (s *Service) Send(ctx context.Context, key core.ThreadKey, known thread.Head, m Message) (err error) {
 	if err := checkMessages(m.Messages); err != nil {
 		return err
@@ -74,7 +74,9 @@ func (s *Service) Send(ctx context.Context, key core.ThreadKey, known thread.Hea
 			return err
 		}
 	}
-	if _, err := s.receiver(ctx, key, known.Owner, m.To); err != nil && !errors.Is(err, errNotYet) {
+	// A receiver that cannot be reached is an error of the sender's, who can do something else.
+	p := post{s, key, known.Owner}
+	if _, err := p.receiver(ctx, m.To); err != nil && !errors.Is(err, errNotYet) {
 		return err
 	}
 	record, err := messageRecord(s.records, m)
@@ -91,18 +93,24 @@ type messagePayload struct {
 	Messages []core.Message `json:"messages"`
 }
 
-// messageRecord is the stored form of a message.
+// messageRecord is the stored form of a message. It has no time: a call that runs again must
+// put the same bytes.
 func messageRecord(records thread.Records, m Message) (store.Record, error) {
 	payload, err := core.EncodeJSON(messagePayload{m.Messages})
 	if err != nil {
 		return store.Record{}, err
 	}
-	to := thread.OutboxTarget{Kind: thread.TargetThread, Thread: m.To.Thread, Run: m.To.Run, AgentID: m.To.AgentID}
+	b, err := records.EncodeOutbox(&thread.OutboxRecord{To: []thread.OutboxTarget{m.To.target()}, Payload: payload})
+	return store.Record{Name: recordname.Outbox(m.ID), Payload: b}, err
+}
+
+// target is the stored form of a recipient.
+func (r Recipient) target() thread.OutboxTarget {
+	to := thread.OutboxTarget{Kind: thread.TargetThread, Thread: r.Thread, Run: r.Run, AgentID: r.AgentID}
 	if !to.Run.IsZero() {
 		to.Kind = thread.TargetRun
 	}
-	b, err := records.EncodeOutbox(&thread.OutboxRecord{To: []thread.OutboxTarget{to}, Payload: payload})
-	return store.Record{Name: recordname.Outbox(m.ID), Payload: b}, err
+	return to
 }
 
 // message reads a message of the outbox. core.CodeCorrupt: its record is lost, or is none.
@@ -128,50 +136,61 @@ func (r reader) message(ctx context.Context, key core.ThreadKey, id core.ID) (m 
 	return m, nil
 }
 
-// receiver reads the head of a message's receiver, for a sender with an owner. errNotYet: its
-// run is queued.
-func (s *Service) receiver(ctx context.Context, from core.ThreadKey, owner string, to Recipient) (thread.Head, error) {
-	head, err := s.Head(ctx, core.ThreadKey{Tenant: from.Tenant, Thread: to.Thread})
+// post carries what a thread sends to others: messages, and the ends of detached children. It
+// is one goroutine's.
+type post struct {
+	s     *Service
+	from  core.ThreadKey
+	owner string // of from, and so of every receiver
+}
+
+// receiver reads the head of a message's receiver. errNotYet: its run is queued.
+func (p post) receiver(ctx context.Context, to Recipient) (thread.Head, error) {
+	head, err := p.s.Head(ctx, core.ThreadKey{Tenant: p.from.Tenant, Thread: to.Thread})
 	if err != nil {
 		return head, err
 	}
-	switch access := checkAccess(head, owner); {
+	switch access := checkAccess(head, p.owner); {
 	case !head.Exists(), errors.Is(access, thread.ErrForbidden):
-		return head, ErrRecipientNotFound
+		return head, errRecipientNotFound
 	case access != nil:
-		return head, ErrRecipientUnavailable
+		return head, errRecipientUnavailable
 	case to.Run.IsZero() || head.Run.ID == to.Run && head.Run.Status != thread.Closing:
 		return head, nil
 	}
 	if status, ok := head.RunStatus(to.Run); ok && status == core.RunCreated {
 		return head, errNotYet
 	}
-	return head, ErrRecipientUnavailable
+	return head, errRecipientUnavailable
 }
 
 // build makes the records of a commit; see [Service.Commit].
 type build = func(thread.Head, thread.Result) ([]store.Record, error)
 
-// deliverMessage tries to deliver a message, and returns what becomes of its entry, as deliver
-// does, with the records of that.
-func (s *Service) deliverMessage(ctx context.Context, key core.ThreadKey, head thread.Head, e thread.OutboxEntry) (thread.Delivered, build) {
-	done := thread.Delivered{ID: e.ID, Kind: e.Kind}
+// deliver tries to deliver a message of the head, and returns what becomes of its entry, as
+// Service.deliver does, with the records of that.
+//
+// A message that waits for an earlier one, for its run to open, or for a newer program has not
+// failed. One that fails for the last time is noted in the list of failed messages by the
+// write that takes it from the head, so that it is always in one of them.
+func (p post) deliver(ctx context.Context, head thread.Head, e thread.OutboxEntry) (thread.Delivered, build) {
+	s, done := p.s, thread.Delivered{ID: e.ID, Kind: e.Kind}
 	var m Message
 	var until int64
 	err := env.Protect(func() (err error) {
-		if m, err = s.reads.message(ctx, key, e.ID); err != nil {
+		if m, err = s.reads.message(ctx, p.from, e.ID); err != nil {
 			return err
 		}
-		if until, err = s.reads.behind(ctx, key, head, e, m.To.Thread); err != nil {
+		if until, err = s.reads.behind(ctx, p.from, head, e, m.To.Thread); err != nil {
 			return err
 		}
 		if until != 0 {
 			return errBehind
 		}
-		return s.tell(ctx, key, head.Owner, m)
+		return p.tell(ctx, m)
 	})
 	now := s.env.Millis()
-	which := []any{"tenant", key.Tenant, "thread", key.Thread, "message", e.ID, "to", m.To.Thread, "error", err}
+	which := []any{"tenant", p.from.Tenant, "thread", p.from.Thread, "message", e.ID, "to", m.To.Thread, "error", err}
 	switch final := isFinal(err); {
 	case err == nil:
 	case errors.Is(err, errBehind):
@@ -183,9 +202,9 @@ func (s *Service) deliverMessage(ctx context.Context, key core.ThreadKey, head t
 		s.log.WarnContext(ctx, "message not delivered, will be retried", append(which, "in", messageWaits[e.Tries].String())...)
 	default:
 		s.log.WarnContext(ctx, "message given up", which...)
-		failed := FailedMessage{ID: e.ID, ThreadID: key.Thread, To: m.To, Code: messageCode(err), Tries: int(e.Tries) + 1, FailedAt: now}
+		failed := thread.FailedMessage{List: recordname.FailedList(p.owner), At: now, Message: e.ID, To: m.To.target(), Code: messageCode(err), Tries: int(e.Tries) + 1}
 		return done, func(next thread.Head, _ thread.Result) ([]store.Record, error) {
-			record, err := failed.listed(s.records, next, recordname.FailedList(next.Owner))
+			record, err := noteOf(s.records, next, failed)
 			return []store.Record{record}, err
 		}
 	}
@@ -194,7 +213,7 @@ func (s *Service) deliverMessage(ctx context.Context, key core.ThreadKey, head t
 
 // isFinal reports whether no later try can deliver a message.
 func isFinal(err error) bool {
-	return errors.Is(err, ErrRecipientNotFound) || errors.Is(err, ErrRecipientUnavailable) || core.CodeOf(err) == core.CodeCorrupt
+	return errors.Is(err, errRecipientNotFound) || errors.Is(err, errRecipientUnavailable) || core.CodeOf(err) == core.CodeCorrupt
 }
 
 // behind returns when the last earlier message to the same thread is tried next, unix
@@ -213,37 +232,37 @@ func (r reader) behind(ctx context.Context, key core.ThreadKey, head thread.Head
 		case err != nil:
 			return 0, err
 		case m.To.Thread == to:
-			until = max(earlier.Next, 1)
+			until = max(earlier.Next, 1) // 0 would mean that there is none
 		}
 	}
 	return until, nil
 }
 
 // tell gives a message to its receiver, unless that has it.
-func (s *Service) tell(ctx context.Context, from core.ThreadKey, owner string, m Message) error {
-	key, id := core.ThreadKey{Tenant: from.Tenant, Thread: m.To.Thread}, messageInput(m.ID)
-	head, err := s.receiver(ctx, from, owner, m.To)
-	if errors.Is(err, ErrRecipientUnavailable) && !head.Deleted { // its run may have read the message before it ended
-		if _, _, known, failed := s.reads.accepted(ctx, key, head, id, id); known || failed != nil {
+func (p post) tell(ctx context.Context, m Message) error {
+	reads, key, id := p.s.reads, core.ThreadKey{Tenant: p.from.Tenant, Thread: m.To.Thread}, messageInput(m.ID)
+	head, err := p.receiver(ctx, m.To)
+	if errors.Is(err, errRecipientUnavailable) && !head.Deleted { // its run may have read the message before it ended
+		if _, _, known, failed := reads.accepted(ctx, key, head, id, id); known || failed != nil {
 			return failed
 		}
 	}
 	if err != nil {
 		return err
 	}
-	agent, err := s.reads.agentOf(ctx, key, head, m.To)
+	agent, err := reads.agentOf(ctx, key, head, m.To)
 	if err != nil {
 		return err
 	}
 	if agent == "" {
-		return fmt.Errorf("no agent of the thread is known: %w", ErrRecipientUnavailable)
+		return fmt.Errorf("no agent of the thread is known: %w", errRecipientUnavailable)
 	}
-	_, _, err = s.submit(ctx, Submission{
-		Thread: key, User: owner, Messages: m.Messages, Origin: core.OriginInternal, Into: m.To.Run, Opening: Opening{AgentID: agent},
+	_, _, err = p.s.submit(ctx, Submission{
+		Thread: key, User: p.owner, Messages: m.Messages, Origin: core.OriginInternal, Into: m.To.Run, Opening: Opening{AgentID: agent},
 	}, placing{message: &ids{run: id, dispatch: id}, known: &head})
 	over := core.CodeOf(err) == core.CodeInvalid && !m.To.Run.IsZero() // see change
 	if over || errors.Is(err, thread.ErrDeleted) {
-		return ErrRecipientUnavailable
+		return errRecipientUnavailable
 	}
 	return err
 }

@@ -176,19 +176,26 @@ func TestCodesOfMessages(t *testing.T) {
 	for _, tt := range []struct {
 		err  error
 		want string
+		is   bool // a refusal of Send
 	}{
-		{mailbox.ErrRecipientNotFound, "recipient_not_found"},
-		{mailbox.ErrRecipientUnavailable, "recipient_unavailable"},
-		{thread.ErrTooManyMessages, "outbox_full"},
-		{thread.ErrFull, "recipient_full"},
-		{core.Errorf(core.CodeTenantLimit, "x"), "recipient_full"},
-		{core.Errorf(core.CodeTenantSpend, "x"), "recipient_full"},
-		{store.ErrCorrupt, "message_lost"},
-		{store.ErrThrottled, "delivery_failed"},
-		{errors.New("x"), "delivery_failed"},
+		{mailbox.ErrRecipientNotFound, "recipient_not_found", true},
+		{mailbox.ErrRecipientUnavailable, "recipient_unavailable", true},
+		{thread.ErrTooManyMessages, "outbox_full", true},
+		{thread.ErrFull, "recipient_full", false},
+		{core.Errorf(core.CodeTenantLimit, "x"), "recipient_full", false},
+		{core.Errorf(core.CodeTenantSpend, "x"), "recipient_full", false},
+		{store.ErrCorrupt, "message_lost", false},
+		{store.ErrThrottled, "delivery_failed", false},
+		{errors.New("x"), "delivery_failed", false},
+		{nil, "delivery_failed", false},
 	} {
-		if got := mailbox.MessageCode(tt.err); got != tt.want {
-			t.Errorf("%v is %s, want %s", tt.err, got, tt.want)
+		if got, is := mailbox.MessageCode(tt.err); got != tt.want || is != tt.is {
+			t.Errorf("%v is %s, a refusal %t, want %s, %t", tt.err, got, is, tt.want, tt.is)
 		}
 	}
+}
+
+func codeOf(err error) string {
+	code, _ := mailbox.MessageCode(err)
+	return code
 }

@@ -109,7 +109,7 @@ func (s sender) failed(t *testing.T) (codes []string) {
 		t.Fatal(err)
 	}
 	for _, f := range list {
-		codes = append(codes, fmt.Sprintf("%d to %s: %s after %d", f.ID[15], f.To.Thread, f.Code, f.Tries))
+		codes = append(codes, fmt.Sprintf("%d to %s: %s after %d", f.Message[15], f.To.Thread, f.Code, f.Tries))
 	}
 	return codes
 }
@@ -355,7 +355,7 @@ func TestAMessageIsGivenUpAfterFiveTries(t *testing.T) {
 			t.Errorf("the log says %s", s.log)
 		}
 		s.commitOn(t, otherKey, thread.Retract{ID: core.ID{9, 0}})
-		if n, err := s.ReplayMessages(t.Context(), key, "ann"); n != 1 || err != nil || s.failed(t) != nil {
+		if n, err := s.RecoverMessages(t.Context(), key, "ann", true); n != 1 || err != nil || s.failed(t) != nil {
 			t.Errorf("%d are sent again, %v; failed are %v", n, err, s.failed(t))
 		}
 		if listed, err := s.store.Listed(t.Context(), "t", "failed:ann", nil, 10); err != nil || len(listed) != 0 {
@@ -411,7 +411,7 @@ func TestRecipientsThatCannotBeReached(t *testing.T) {
 					}
 					err := s.Send(t.Context(), key, thread.Head{}, s.message(1, tt.to))
 					if !after {
-						if !errors.Is(err, tt.want) || mailbox.MessageCode(err) != tt.code || len(s.passes(t)) != 0 {
+						if !errors.Is(err, tt.want) || codeOf(err) != tt.code || len(s.passes(t)) != 0 {
 							t.Errorf("%v, want %v", err, tt.want)
 						}
 						return
@@ -427,13 +427,13 @@ func TestRecipientsThatCannotBeReached(t *testing.T) {
 						t.Errorf("failed (-want +got):\n%s", diff)
 					}
 					// Sent again it fails again, and is listed again.
-					if n, err := s.ReplayMessages(t.Context(), key, "ann"); n != 1 || err != nil {
+					if n, err := s.RecoverMessages(t.Context(), key, "ann", true); n != 1 || err != nil {
 						t.Errorf("%d are sent again: %v", n, err)
 					}
 					if s.passes(t); len(s.failed(t)) != 1 {
 						t.Errorf("failed are %v", s.failed(t))
 					}
-					if n, err := s.ClearMessages(t.Context(), key, "ann"); n != 1 || err != nil || s.failed(t) != nil {
+					if n, err := s.RecoverMessages(t.Context(), key, "ann", false); n != 1 || err != nil || s.failed(t) != nil {
 						t.Errorf("%d are cleared: %v; failed are %v", n, err, s.failed(t))
 					}
 				})
@@ -456,7 +456,7 @@ func TestAMessageThatFailsAgainMeanwhileStaysListed(t *testing.T) {
 			}
 			return do(ctx)
 		}
-		if n, err := s.ReplayMessages(t.Context(), key, "ann"); n != 1 || err != nil || s.store.Around != nil {
+		if n, err := s.RecoverMessages(t.Context(), key, "ann", true); n != 1 || err != nil || s.store.Around != nil {
 			t.Errorf("%d are sent again: %v", n, err)
 		}
 		if diff := cmp.Diff([]string{"1 to t2: recipient_unavailable after 1"}, s.failed(t)); diff != "" {
@@ -586,7 +586,7 @@ func TestMessagesThatAreRefused(t *testing.T) {
 		s.sends(t, n+1)
 	}
 	err := s.Send(t.Context(), key, thread.Head{}, s.message(9, to))
-	if !errors.Is(err, thread.ErrTooManyMessages) || mailbox.MessageCode(err) != "outbox_full" {
+	if !errors.Is(err, thread.ErrTooManyMessages) || codeOf(err) != "outbox_full" {
 		t.Errorf("a ninth message: %v", err)
 	}
 	again := s.message(1, to)
@@ -595,7 +595,7 @@ func TestMessagesThatAreRefused(t *testing.T) {
 		t.Error(err)
 	}
 	s.passes(t)
-	if err := s.Send(t.Context(), key, thread.Head{}, again); !errors.Is(err, store.ErrConflict) || mailbox.MessageCode(err) != "delivery_failed" {
+	if err := s.Send(t.Context(), key, thread.Head{}, again); !errors.Is(err, store.ErrConflict) || codeOf(err) != "delivery_failed" {
 		t.Errorf("the same id with other content: %v", err)
 	}
 }
@@ -607,10 +607,10 @@ func TestFailedMessagesAreTheirOwners(t *testing.T) {
 		if _, err := s.FailedMessages(t.Context(), key, user); core.CodeOf(err) != want {
 			t.Errorf("%s: %v", user, err)
 		}
-		if _, err := s.ReplayMessages(t.Context(), key, user); core.CodeOf(err) != want {
+		if _, err := s.RecoverMessages(t.Context(), key, user, true); core.CodeOf(err) != want {
 			t.Errorf("%s: %v", user, err)
 		}
-		if _, err := s.ClearMessages(t.Context(), key, user); core.CodeOf(err) != want {
+		if _, err := s.RecoverMessages(t.Context(), key, user, false); core.CodeOf(err) != want {
 			t.Errorf("%s: %v", user, err)
 		}
 	}

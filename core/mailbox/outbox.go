@@ -60,7 +60,13 @@ func (s *Service) Deliver(ctx context.Context, key core.ThreadKey, head, claimed
 				continue
 			}
 		}
-		change, records := s.attempt(ctx, key, head, e)
+		var change thread.Delivered
+		var records build // that the write puts
+		if e.Kind == thread.OutboxMessage {
+			change, records = post{s, key, head.Owner}.deliver(ctx, head, e)
+		} else {
+			change = s.deliver(ctx, key, head, e)
+		}
 		next, _, err := s.Commit(context.WithoutCancel(ctx), key, head, change, records)
 		if err != nil {
 			failed = errors.Join(failed, err)
@@ -94,14 +100,6 @@ func (s *Service) begin(ctx context.Context, key core.ThreadKey, head thread.Hea
 		ID: e.ID, Kind: e.Kind, Next: s.env.Millis() + announceWithin.Milliseconds(), Was: e.Next,
 	}, nil)
 	return next, !result.Duplicate, err
-}
-
-// attempt is a try to deliver an entry: what becomes of it, and the records of that.
-func (s *Service) attempt(ctx context.Context, key core.ThreadKey, head thread.Head, e thread.OutboxEntry) (thread.Delivered, build) {
-	if e.Kind == thread.OutboxMessage {
-		return s.deliverMessage(ctx, key, head, e)
-	}
-	return s.deliver(ctx, key, head, e), nil
 }
 
 // deliver tries to deliver a notice of a run, and returns what becomes of it: the transition that

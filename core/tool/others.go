@@ -6,16 +6,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Others is what a call may do to runs of other threads, of its tenant and user: see
-// [Call.ChildRun], [Call.CancelRun], [Call.Send] and [Call.FailedMessages].
-type Others interface {
-	ChildRun(ctx context.Context, call Call, run core.ID) (core.Run, error)
-	CancelRun(ctx context.Context, call Call, run core.ID) (cancelled int, err error)
-	SendMessage(ctx context.Context, call Call, m Message) (core.ID, error)
-	FailedMessages(ctx context.Context, call Call) ([]FailedMessage, error)
-	RecoverMessages(ctx context.Context, call Call, how Recovery) (messages int, err error)
-}
-
 // Message is a text for another thread. Exactly one of Parent, Child and Thread says for which.
 type Message struct {
 	Text string // at least one character that is not blank
@@ -42,15 +32,6 @@ type FailedMessage struct {
 	Tries  int     `json:"tries"`
 	At     int64   `json:"failed_at"` // when it was given up, unix milliseconds
 }
-
-// Recovery is what becomes of failed messages.
-type Recovery string
-
-// The recoveries.
-const (
-	RecoverReplay Recovery = "replay" // they are sent again, each with five new tries
-	RecoverClear  Recovery = "clear"  // they are dropped
-)
 
 // MessageError is the reason why a message is not sent, which no repetition changes.
 type MessageError struct {
@@ -125,16 +106,13 @@ func (c Call) FailedMessages(ctx context.Context) ([]FailedMessage, error) {
 	return c.Others.FailedMessages(ctx, c)
 }
 
-// RecoverMessages sends the failed messages of the call's thread again, or drops them, and
-// returns how many. It sends at most as many as there are places for outgoing messages.
-func (c Call) RecoverMessages(ctx context.Context, how Recovery) (messages int, err error) {
-	switch {
-	case c.Others == nil:
+// RecoverMessages sends the failed messages of the call's thread again, each with five new
+// tries, or drops them, and returns how many. It sends at most as many as there are places for outgoing messages.
+func (c Call) RecoverMessages(ctx context.Context, again bool) (messages int, err error) {
+	if c.Others == nil {
 		return 0, c.noOthers("send messages again")
-	case how != RecoverReplay && how != RecoverClear:
-		return 0, core.Errorf(core.CodeInvalid, "recovery %q, allowed are replay and clear", core.Excerpt(string(how)))
 	}
-	return c.Others.RecoverMessages(ctx, c, how)
+	return c.Others.RecoverMessages(ctx, c, again)
 }
 
 func (c Call) noOthers(what string) error {

@@ -100,7 +100,13 @@ type Call struct {
 	}
 	// Others reads, cancels and notifies runs of other threads: see [Call.Send]; nil: the host
 	// has no access to them.
-	Others Others
+	Others interface {
+		ChildRun(ctx context.Context, call Call, run core.ID) (core.Run, error)
+		CancelRun(ctx context.Context, call Call, run core.ID) (cancelled int, err error)
+		SendMessage(ctx context.Context, call Call, m Message) (core.ID, error)
+		FailedMessages(ctx context.Context, call Call) ([]FailedMessage, error)
+		RecoverMessages(ctx context.Context, call Call, again bool) (messages int, err error)
+	}
 	// Live is the run's: it passes on what the tool shows of its work, see [Call.Progress],
 	// [Call.Output] and [Call.Activity]; nil: no reader listens.
 	Live *show.Live

@@ -12,8 +12,8 @@ func (e *encoder) data(name string, value any) {
 	e.emit(chunk{Type: name, Data: value, Transient: true})
 }
 
-// progress emits the data of an event that is nothing else in the protocol.
-func (e *encoder) progress(event core.Event) {
+// telemetry emits the data of an event that is no part of the message.
+func (e *encoder) telemetry(event core.Event) {
 	switch event.Type {
 	case core.EventToolCallResumed:
 		e.data("data-tool-call-resumed", resumed{event.CallID, event.DecisionID, event.Action, event.DecidedBy})

@@ -108,7 +108,7 @@ func (e *encoder) Encode(event core.Event) [][]byte {
 	case core.EventRunFinish:
 		e.finish(event.Termination)
 	default:
-		e.progress(event)
+		e.telemetry(event)
 	}
 	return e.out
 }

@@ -8,13 +8,19 @@ import (
 )
 
 // Others reads, cancels and notifies runs of other threads for tools: see [tool.Call.Others].
-type Others = tool.Others
+type Others interface {
+	ChildRun(ctx context.Context, call tool.Call, run core.ID) (core.Run, error)
+	CancelRun(ctx context.Context, call tool.Call, run core.ID) (cancelled int, err error)
+	SendMessage(ctx context.Context, call tool.Call, m tool.Message) (core.ID, error)
+	FailedMessages(ctx context.Context, call tool.Call) ([]tool.FailedMessage, error)
+	RecoverMessages(ctx context.Context, call tool.Call, again bool) (messages int, err error)
+}
 
 // others is a call's access to other threads. A call that was abandoned gets none, and beside
 // the commit of its turn it waits for that, as StartChild does.
 type others struct{ parts *parts }
 
-// ChildRun implements tool.Others.
+// ChildRun implements Others.
 func (o others) ChildRun(ctx context.Context, call tool.Call, run core.ID) (r core.Run, err error) {
 	err = o.access(ctx, func(to Others) (err error) {
 		r, err = to.ChildRun(ctx, call, run)
@@ -23,7 +29,7 @@ func (o others) ChildRun(ctx context.Context, call tool.Call, run core.ID) (r co
 	return r, err
 }
 
-// CancelRun implements tool.Others.
+// CancelRun implements Others.
 func (o others) CancelRun(ctx context.Context, call tool.Call, run core.ID) (n int, err error) {
 	err = o.access(ctx, func(to Others) (err error) {
 		n, err = to.CancelRun(ctx, call, run)
@@ -32,7 +38,7 @@ func (o others) CancelRun(ctx context.Context, call tool.Call, run core.ID) (n i
 	return n, err
 }
 
-// SendMessage implements tool.Others.
+// SendMessage implements Others.
 func (o others) SendMessage(ctx context.Context, call tool.Call, m tool.Message) (id core.ID, err error) {
 	err = o.access(ctx, func(to Others) (err error) {
 		id, err = to.SendMessage(ctx, call, m)
@@ -41,7 +47,7 @@ func (o others) SendMessage(ctx context.Context, call tool.Call, m tool.Message)
 	return id, err
 }
 
-// FailedMessages implements tool.Others.
+// FailedMessages implements Others.
 func (o others) FailedMessages(ctx context.Context, call tool.Call) (failed []tool.FailedMessage, err error) {
 	err = o.access(ctx, func(to Others) (err error) {
 		failed, err = to.FailedMessages(ctx, call)
@@ -50,10 +56,10 @@ func (o others) FailedMessages(ctx context.Context, call tool.Call) (failed []to
 	return failed, err
 }
 
-// RecoverMessages implements tool.Others.
-func (o others) RecoverMessages(ctx context.Context, call tool.Call, how tool.Recovery) (n int, err error) {
+// RecoverMessages implements Others.
+func (o others) RecoverMessages(ctx context.Context, call tool.Call, again bool) (n int, err error) {
 	err = o.access(ctx, func(to Others) (err error) {
-		n, err = to.RecoverMessages(ctx, call, how)
+		n, err = to.RecoverMessages(ctx, call, again)
 		return err
 	})
 	return n, err

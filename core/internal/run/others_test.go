@@ -31,7 +31,7 @@ func (o outside) FailedMessages(context.Context, tool.Call) ([]tool.FailedMessag
 	return []tool.FailedMessage{{Tries: 7}}, o()
 }
 
-func (o outside) RecoverMessages(context.Context, tool.Call, tool.Recovery) (int, error) {
+func (o outside) RecoverMessages(context.Context, tool.Call, bool) (int, error) {
 	return 7, o()
 }
 
@@ -53,7 +53,7 @@ var reaching = map[string]func(context.Context, tool.Call) (int, error){
 		}
 		return failed[0].Tries, err
 	},
-	"recovers": func(ctx context.Context, c tool.Call) (int, error) { return c.RecoverMessages(ctx, tool.RecoverClear) },
+	"recovers": func(ctx context.Context, c tool.Call) (int, error) { return c.RecoverMessages(ctx, true) },
 }
 
 // A tool reaches other threads while its call runs. What fails there for a reason that a later

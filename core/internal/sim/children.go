@@ -27,10 +27,10 @@ type children struct {
 	byCall    map[string]*child  // by the key of the call
 	byRun     map[core.ID]*child // once they were started
 	byThread  map[*threadState]*child
-	announced map[string]int     // by id
-	ends      map[core.ID]int    // ends that were published of a run
-	missed    map[string]int     // by thread
-	said      map[string]int     // how many of those an announcement has said, by id
+	announced map[string]int  // by id
+	ends      map[core.ID]int // ends that were published of a run
+	missed    map[string]int  // by thread
+	said      map[string]int  // how many of those an announcement has said, by id
 }
 
 // child is a run that a call has started.
@@ -39,6 +39,9 @@ type child struct {
 	in   *input
 	call tool.Call
 	told int // decisions on its call that have its end
+	// starting is how many executions of its call start it: one that is repeated finds it,
+	// and sends its hint again.
+	starting int
 }
 
 func (sc scripted) childTools() (list []tool.Tool) {
@@ -64,7 +67,9 @@ func (as *asks) delegate(ctx context.Context, name string, call tool.Call, key s
 		return tool.NewResult(key + " " + end.Response), true, nil
 	}
 	c := w.scripted.childOf(call)
+	c.starting++
 	run, err := call.Start(ctx, tool.Child{Agent: c.in.agent, Detached: detaches(call.Key()), Messages: []core.Message{core.UserMessage(c.in.text).WithID(c.in.name)}})
+	c.starting--
 	if err != nil {
 		return r, true, err
 	}
@@ -171,6 +176,8 @@ func (p publisher) Publish(ctx context.Context, a mailbox.Announcement) error {
 	}
 	th := w.storage.byKey[core.ThreadKey{Tenant: a.Tenant, Thread: a.ThreadID}].state
 	switch final, over := th.runs.ended[a.RunID]; {
+	case th.p.head.Deleted: // its records may be gone
+		f.ends[a.RunID]++
 	case a.Type == mailbox.RunEnded && over && (a.Termination == nil || a.Termination.Type != final.end):
 		th.fail("the end of run %s is published as %+v, it ended as %s", a.RunID, a.Termination, final.end)
 	case a.Type == mailbox.RunEnded:

@@ -114,11 +114,15 @@ func (h *host) tended(key core.ThreadKey) {
 }
 
 // checkNeeded: no hint is sent for a run that waits for people, unless one of them
-// has just asked for something.
+// has just asked for something, or a call starts the run again: a call that has waited
+// for a ticket's place runs a second time.
 func (au *auditor) checkNeeded(hint core.WakeUp) {
 	p := au.w.partition(hint.Key())
 	h := &p.head
 	if au.w.auditor.disturbed() || au.w.people.clients > 0 || !h.Open() || h.Run.Status != thread.Waiting || h.DueAt != 0 {
+		return
+	}
+	if c := au.w.family.byThread[p.state]; c != nil && c.starting > 0 {
 		return
 	}
 	if waited := au.w.now - p.changed; waited > time.Second {

@@ -27,8 +27,12 @@ func (s *stream) check(e core.Event) {
 	if s.count == 1 {
 		s.run = e.RunID
 	}
-	stepless := e.Type == core.EventRunYield || e.Child != nil
-	if e.Sequence != s.count || e.RunID != s.run || s.run.IsZero() || e.Time == 0 || e.Step < 1 != stepless && e.Type != core.EventRunYield {
+	// An event of a child run is of no step, and has no place.
+	step := e.Step > 0 || e.Type == core.EventRunYield
+	if e.Child != nil {
+		step = e.Step == 0 && e.Position == "" && !e.Child.RunID.IsZero() && e.Child.RunID != s.run && !e.Child.Parent.IsZero()
+	}
+	if e.Sequence != s.count || e.RunID != s.run || s.run.IsZero() || e.Time == 0 || !step {
 		s.th.fail("event %d of the stream of run %s has another envelope: %+v", s.count, s.run, e)
 	}
 	switch e.Type {

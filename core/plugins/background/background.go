@@ -15,12 +15,12 @@ const ID = "background"
 
 // The names of the tools.
 const (
-	StartTool   = "start_agent"
-	StatusTool  = "agent_status"
-	OutputTool  = "agent_output"
-	CancelTool  = "cancel_task"
-	SendTool    = "send_message"
-	RecoverTool = "recover_failed_messages"
+	startTool   = "start_agent"
+	statusTool  = "agent_status"
+	outputTool  = "agent_output"
+	cancelTool  = "cancel_task"
+	sendTool    = "send_message"
+	recoverTool = "recover_failed_messages"
 )
 
 // Section is where a spec has the settings.
@@ -64,31 +64,31 @@ func (Plugin) Register(r *plugin.Registrar) error {
 			c.Agents = append(c.Agents, d.ID)
 		}
 	}
-	r.Key(Tasks)
+	r.Key(tasksKey)
 	r.Tool(tool.New(tool.Spec{
-		Name: StartTool,
+		Name: startTool,
 		Description: fmt.Sprintf("Starts an agent in the background and returns immediately. Agents: %s. "+
-			"You are told when it is over. Until then use %s, %s, %s and %s.", c.agents(), StatusTool, OutputTool, SendTool, CancelTool),
+			"You receive a message when it is over. Until then use %s, %s, %s and %s.", c.agents(), statusTool, outputTool, sendTool, cancelTool),
 	}, c.start))
 	r.Tool(tool.New(tool.Spec{
-		Name: StatusTool, ReadOnly: true,
+		Name: statusTool, ReadOnly: true,
 		Description: "Returns the status of a background task: running, completed, failed or cancelled.",
 	}, status))
 	r.Tool(tool.New(tool.Spec{
-		Name: OutputTool, ReadOnly: true,
+		Name: outputTool, ReadOnly: true,
 		Description: "Returns the output of a background task: its answer, or its last message so far.",
 	}, output))
 	r.Tool(tool.New(tool.Spec{
-		Name:        CancelTool,
+		Name:        cancelTool,
 		Description: "Cancels a background task with everything that it has started, or this run itself.",
 	}, cancel))
 	r.Tool(tool.New(tool.Spec{
-		Name: SendTool,
+		Name: sendTool,
 		Description: "Sends a message to the agent that has started this one (parent), to a background task (child), " +
 			"or to another thread of the user (agent). The answer, if there is one, is a message too.",
 	}, c.send))
 	r.Tool(tool.New(tool.Spec{
-		Name:        RecoverTool,
+		Name:        recoverTool,
 		Description: "Lists the messages of this thread that could not be delivered, sends them again (replay), or drops them (clear).",
 	}, recoverFailed))
 	return nil

@@ -57,12 +57,12 @@ type receipt struct {
 func cancel(ctx context.Context, call tool.Call, a cancelArguments) (tool.Result, error) {
 	run, root := call.Run, call.Run.String()
 	if a.Target.Relation == relationChild {
-		t, child, failed, err := look(ctx, call, a.Target.Name)
+		t, child, none, err := look(ctx, call, a.Target.Name)
 		switch {
 		case err != nil:
 			return tool.Result{}, err
-		case failed != nil:
-			return refused(a.Target.Name, "task_not_found", failed.Message), nil
+		case none != nil:
+			return refused(a.Target.Name, "task_not_found", none.Message), nil
 		case child.Status == core.RunDone:
 			return refused(t.ID(), "not_running", fmt.Sprintf("task %s is over: %s", t.ID(), statusOf(child))), nil
 		}

@@ -107,12 +107,12 @@ func (a recoverArguments) Check() error {
 // recoverFailed lists, replays or clears the failed messages of the thread.
 func recoverFailed(ctx context.Context, call tool.Call, a recoverArguments) (tool.Result, error) {
 	if a.Action == "clear" {
-		n, err := call.RecoverMessages(ctx, tool.RecoverClear)
+		n, err := call.RecoverMessages(ctx, false)
 		return tool.NewResult(map[string]int{"cleared": n}), err
 	}
 	replayed := 0
 	if a.Action == "replay" {
-		n, err := call.RecoverMessages(ctx, tool.RecoverReplay)
+		n, err := call.RecoverMessages(ctx, true)
 		if err != nil {
 			return tool.Result{}, err
 		}

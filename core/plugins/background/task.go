@@ -12,14 +12,14 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// Tasks are the background tasks of a thread, by their ids: the newest 100.
-var Tasks = state.Map[Task](ID+".tasks", state.ScopeThread)
+// tasksKey is the state key of the background tasks of a thread, by their ids: the newest 100.
+var tasksKey = state.Map[task](ID+".tasks", state.ScopeThread)
 
 // maxTasks is how many tasks a thread remembers.
 const maxTasks = 100
 
-// Task is a run that a call of the thread has started in the background.
-type Task struct {
+// task is a run that a call of the thread has started in the background.
+type task struct {
 	Number  int     `json:"number"` // the task's id is bg_<number>
 	Name    string  `json:"name,omitempty"`
 	AgentID string  `json:"agent_id"`
@@ -30,44 +30,41 @@ type Task struct {
 }
 
 // ID is the name of the task within its thread.
-func (t Task) ID() string { return fmt.Sprint("bg_", t.Number) }
+func (t task) ID() string { return fmt.Sprint("bg_", t.Number) }
 
-// Status is the state of a task.
-type Status string
-
-// The states.
+// The states of a task.
 const (
-	Running   Status = "running"
-	Completed Status = "completed"
-	Failed    Status = "failed"
-	Cancelled Status = "cancelled"
+	running   = "running"
+	completed = "completed"
+	failed    = "failed"
+	cancelled = "cancelled"
 )
 
-// statusOf is the state of a run.
-func statusOf(r core.Run) Status {
+// statusOf is the state of a task whose run is r.
+func statusOf(r core.Run) string {
 	if r.Status != core.RunDone {
-		return Running
+		return running
 	}
 	if r.Termination == nil {
-		return Failed
+		return failed
 	}
 	switch r.Termination.Type {
 	case core.TerminationNatural, core.TerminationBehavior, core.TerminationStopped:
-		return Completed
+		return completed
 	case core.TerminationCancelled, core.TerminationSuperseded:
-		return Cancelled
+		return cancelled
 	}
-	return Failed
+	return failed
 }
 
 // newest are the tasks of a thread, newest first.
-func newest(tasks map[string]Task) []Task {
-	return slices.SortedFunc(maps.Values(tasks), func(a, b Task) int { return cmp.Compare(b.Number, a.Number) })
+func newest(tasks map[string]task) []task {
+	return slices.SortedFunc(maps.Values(tasks), func(a, b task) int { return cmp.Compare(b.Number, a.Number) })
 }
 
 // number is that of a task that a call starts: one that no call of the same step has, whether
 // or not the call sees what those have started. The same call that runs again gets the same.
-func number(tasks map[string]Task, call tool.Call) int {
+func number(tasks map[string]task, call tool.Call) int {
 	for _, t := range newest(tasks) {
 		if t.StartedBy != call.Run || t.Step != call.Step {
 			return t.Number + 1 + call.Index
@@ -77,10 +74,10 @@ func number(tasks map[string]Task, call tool.Call) int {
 }
 
 // find returns a task by its id, or the newest with the name.
-func find(call tool.Call, name string) (Task, bool, error) {
-	tasks, err := Tasks.Read(call.Snapshot)
+func find(call tool.Call, name string) (task, bool, error) {
+	tasks, err := tasksKey.Read(call.Snapshot)
 	if err != nil {
-		return Task{}, false, err
+		return task{}, false, err
 	}
 	if t, ok := tasks[name]; ok {
 		return t, true, nil
@@ -90,7 +87,7 @@ func find(call tool.Call, name string) (Task, bool, error) {
 			return t, true, nil
 		}
 	}
-	return Task{}, false, nil
+	return task{}, false, nil
 }
 
 // startArguments are those of start_agent.
@@ -117,7 +114,7 @@ type started struct {
 	RunID   core.ID `json:"run_id"`
 	AgentID string  `json:"agent_id"`
 	Name    string  `json:"name,omitempty"`
-	Status  Status  `json:"status"`
+	Status  string  `json:"status"`
 }
 
 // start starts an agent in the background.
@@ -125,7 +122,7 @@ func (c Config) start(ctx context.Context, call tool.Call, a startArguments) (to
 	if !slices.Contains(c.Agents, a.AgentID) {
 		return tool.Failed(fmt.Sprintf("agent %q cannot be started, allowed are: %s", core.Excerpt(a.AgentID), c.agents())), nil
 	}
-	tasks, err := Tasks.Read(call.Snapshot)
+	tasks, err := tasksKey.Read(call.Snapshot)
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -133,11 +130,11 @@ func (c Config) start(ctx context.Context, call tool.Call, a startArguments) (to
 	if err != nil {
 		return tool.Result{}, err
 	}
-	t := Task{Number: number(tasks, call), Name: a.Name, AgentID: a.AgentID, RunID: run, StartedBy: call.Run, Step: call.Step}
-	result := tool.NewResult(started{t.ID(), run, a.AgentID, a.Name, Running}).With(Tasks.Put(t.ID(), t))
+	t := task{Number: number(tasks, call), Name: a.Name, AgentID: a.AgentID, RunID: run, StartedBy: call.Run, Step: call.Step}
+	result := tool.NewResult(started{t.ID(), run, a.AgentID, a.Name, running}).With(tasksKey.Put(t.ID(), t))
 	for i, old := range newest(tasks) {
 		if i >= maxTasks-1 {
-			result = result.With(Tasks.Delete(old.ID()))
+			result = result.With(tasksKey.Delete(old.ID()))
 		}
 	}
 	return result, nil
@@ -148,8 +145,8 @@ type taskArguments struct {
 	TaskID string `json:"task_id" jsonschema:"the id or the name of a task"`
 }
 
-// look reads the run of a task. failed is the result of a call that names none.
-func look(ctx context.Context, call tool.Call, name string) (t Task, run core.Run, failed *tool.Result, err error) {
+// look reads the run of a task. none is the result of a call that names no task.
+func look(ctx context.Context, call tool.Call, name string) (t task, run core.Run, none *tool.Result, err error) {
 	t, ok, err := find(call, name)
 	if err != nil {
 		return t, run, nil, err
@@ -170,7 +167,7 @@ type taskStatus struct {
 	AgentID string  `json:"agent_id"`
 	Name    string  `json:"name,omitempty"`
 	RunID   core.ID `json:"run_id"`
-	Status  Status  `json:"status"`
+	Status  string  `json:"status"`
 	Reason  string  `json:"reason,omitempty"` // how it ended, unless by itself
 	Steps   int     `json:"steps"`
 }
@@ -189,9 +186,9 @@ func reason(r core.Run) string {
 
 // status reads the state of a task.
 func status(ctx context.Context, call tool.Call, a taskArguments) (tool.Result, error) {
-	t, run, failed, err := look(ctx, call, a.TaskID)
-	if failed != nil || err != nil {
-		return orNone(failed), err
+	t, run, none, err := look(ctx, call, a.TaskID)
+	if none != nil || err != nil {
+		return orNone(none), err
 	}
 	return tool.NewResult(taskStatus{t.ID(), t.AgentID, t.Name, t.RunID, statusOf(run), reason(run), run.Steps}), nil
 }
@@ -199,16 +196,16 @@ func status(ctx context.Context, call tool.Call, a taskArguments) (tool.Result, 
 // taskOutput is the result of agent_output.
 type taskOutput struct {
 	TaskID string `json:"task_id"`
-	Status Status `json:"status"`
+	Status string `json:"status"`
 	Reason string `json:"reason,omitempty"`
 	Output string `json:"output"`
 }
 
 // output reads what a task has said.
 func output(ctx context.Context, call tool.Call, a taskArguments) (tool.Result, error) {
-	t, run, failed, err := look(ctx, call, a.TaskID)
-	if failed != nil || err != nil {
-		return orNone(failed), err
+	t, run, none, err := look(ctx, call, a.TaskID)
+	if none != nil || err != nil {
+		return orNone(none), err
 	}
 	return tool.NewResult(taskOutput{t.ID(), statusOf(run), reason(run), run.Response}), nil
 }

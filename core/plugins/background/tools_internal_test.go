@@ -44,23 +44,23 @@ func (o *outside) FailedMessages(context.Context, tool.Call) ([]tool.FailedMessa
 	return o.failed, nil
 }
 
-func (o *outside) RecoverMessages(context.Context, tool.Call, tool.Recovery) (int, error) {
+func (o *outside) RecoverMessages(context.Context, tool.Call, bool) (int, error) {
 	return 2, o.err
 }
 
 // with is the state of a thread with tasks.
-func with(t *testing.T, tasks ...Task) state.Snapshot {
+func with(t *testing.T, tasks ...task) state.Snapshot {
 	t.Helper()
 	var commands []state.Command
-	for _, task := range tasks {
-		commands = append(commands, Tasks.Put(task.ID(), task))
+	for _, one := range tasks {
+		commands = append(commands, tasksKey.Put(one.ID(), one))
 	}
 	return changed(t, state.Snapshot{}, commands...)
 }
 
 func changed(t *testing.T, s state.Snapshot, commands ...state.Command) state.Snapshot {
 	t.Helper()
-	registry, err := new(state.Registry).With(Tasks.Definition())
+	registry, err := new(state.Registry).With(tasksKey.Definition())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestStatusOfATask(t *testing.T) {
 		{core.Run{Status: core.RunDone}, `"failed","steps":0`},
 	}
 	for _, tt := range tests {
-		call := tool.Call{Snapshot: with(t, Task{Number: 4, AgentID: "a"}), Others: &outside{run: tt.run}}
+		call := tool.Call{Snapshot: with(t, task{Number: 4, AgentID: "a"}), Others: &outside{run: tt.run}}
 		result, err := status(t.Context(), call, taskArguments{"bg_4"})
 		want := `{"task_id":"bg_4","agent_id":"a","run_id":"","status":` + tt.want + `}`
 		if err != nil || string(result.Data) != want {
@@ -106,26 +106,26 @@ func TestStatusOfATask(t *testing.T) {
 // tasks of the others or not, and the same when it runs again.
 func TestNumbersOfTasks(t *testing.T) {
 	run, other := core.ID{1}, core.ID{2}
-	before := []Task{{Number: 2, StartedBy: other, Step: 1}, {Number: 3, StartedBy: run, Step: 1}}
+	before := []task{{Number: 2, StartedBy: other, Step: 1}, {Number: 3, StartedBy: run, Step: 1}}
 	tests := []struct {
 		name  string
-		tasks []Task
+		tasks []task
 		index int
 		want  int
 	}{
 		{"the first", nil, 0, 0},
 		{"the second call of the first step", nil, 1, 1},
-		{"the second call, which sees the first", []Task{{Number: 0, StartedBy: run, Step: 2}}, 1, 1},
-		{"the first call, again", []Task{{Number: 0, StartedBy: run, Step: 2}}, 0, 0},
+		{"the second call, which sees the first", []task{{Number: 0, StartedBy: run, Step: 2}}, 1, 1},
+		{"the first call, again", []task{{Number: 0, StartedBy: run, Step: 2}}, 0, 0},
 		{"after others", before, 0, 4},
 		{"after others, the third call", before, 2, 6},
-		{"the third call, which sees the second", append(slices.Clip(before), Task{Number: 5, StartedBy: run, Step: 2}), 2, 6},
-		{"in the same step of another run", []Task{{Number: 0, StartedBy: other, Step: 2}}, 0, 1},
+		{"the third call, which sees the second", append(slices.Clip(before), task{Number: 5, StartedBy: run, Step: 2}), 2, 6},
+		{"in the same step of another run", []task{{Number: 0, StartedBy: other, Step: 2}}, 0, 1},
 	}
 	for _, tt := range tests {
-		tasks := map[string]Task{}
-		for _, task := range tt.tasks {
-			tasks[task.ID()] = task
+		tasks := map[string]task{}
+		for _, one := range tt.tasks {
+			tasks[one.ID()] = one
 		}
 		if got := number(tasks, tool.Call{Run: run, Step: 2, Index: tt.index}); got != tt.want {
 			t.Errorf("%s: bg_%d, want bg_%d", tt.name, got, tt.want)
@@ -135,9 +135,9 @@ func TestNumbersOfTasks(t *testing.T) {
 
 // A thread remembers its newest 100 tasks.
 func TestTheOldestTasksAreForgotten(t *testing.T) {
-	var tasks []Task
+	var tasks []task
 	for n := range 100 {
-		tasks = append(tasks, Task{Number: n})
+		tasks = append(tasks, task{Number: n})
 	}
 	before := with(t, tasks...)
 	call := tool.Call{Snapshot: before, Thread: core.ThreadKey{Tenant: "acme", Thread: "t"}, Run: core.ID{1}, Step: 1, Children: &outside{}}
@@ -145,18 +145,18 @@ func TestTheOldestTasksAreForgotten(t *testing.T) {
 	if want := `{"task_id":"bg_100","run_id":"00000000-0000-0000-0000-000000000007","agent_id":"a","name":"it","status":"running"}`; err != nil || string(result.Data) != want {
 		t.Fatalf("%s, %v; want %s", result.Data, err, want)
 	}
-	after, err := Tasks.Read(changed(t, before, result.Command))
+	after, err := tasksKey.Read(changed(t, before, result.Command))
 	if _, first := after["bg_0"]; err != nil || len(after) != 100 || first || after["bg_1"].Number != 1 {
 		t.Errorf("%d tasks, %v", len(after), err)
 	}
-	if diff := cmp.Diff(Task{Number: 100, Name: "it", AgentID: "a", RunID: core.ID{15: 7}, StartedBy: core.ID{1}, Step: 1}, after["bg_100"]); diff != "" {
+	if diff := cmp.Diff(task{Number: 100, Name: "it", AgentID: "a", RunID: core.ID{15: 7}, StartedBy: core.ID{1}, Step: 1}, after["bg_100"]); diff != "" {
 		t.Errorf("the newest (-want +got):\n%s", diff)
 	}
 }
 
 // A name is that of the newest task that has it; an id comes first.
 func TestATaskIsFoundByItsName(t *testing.T) {
-	call := tool.Call{Snapshot: with(t, Task{Number: 0, Name: "dig"}, Task{Number: 1, Name: "dig"}, Task{Number: 2, Name: "bg_0"}, Task{Number: 7})}
+	call := tool.Call{Snapshot: with(t, task{Number: 0, Name: "dig"}, task{Number: 1, Name: "dig"}, task{Number: 2, Name: "bg_0"}, task{Number: 7})}
 	for name, want := range map[string]int{"dig": 1, "bg_0": 0, "bg_2": 2, "bg_3": -1, "": -1} {
 		found, ok, err := find(call, name)
 		if err != nil || ok != (want >= 0) || ok && found.Number != want {
@@ -194,7 +194,7 @@ func TestFailuresOfOthersAreErrors(t *testing.T) {
 	for name, does := range calls {
 		for _, there := range []bool{true, false} {
 			o := &outside{err: down}
-			call := tool.Call{Name: "x", Snapshot: with(t, Task{}), Thread: core.ThreadKey{Tenant: "acme", Thread: "t"}, Children: o, Others: o}
+			call := tool.Call{Name: "x", Snapshot: with(t, task{}), Thread: core.ThreadKey{Tenant: "acme", Thread: "t"}, Children: o, Others: o}
 			want := core.CodeThrottled
 			if !there {
 				call.Children, call.Others, want = nil, nil, core.CodeUnsupported
@@ -243,7 +243,7 @@ func TestReceiptsOfFailedMessages(t *testing.T) {
 // Which message a call sends.
 func TestRecipientsOfMessages(t *testing.T) {
 	o := &outside{}
-	call := tool.Call{Others: o, Snapshot: with(t, Task{RunID: core.ID{15: 5}}), Thread: core.ThreadKey{Thread: "t1"}}
+	call := tool.Call{Others: o, Snapshot: with(t, task{RunID: core.ID{15: 5}}), Thread: core.ThreadKey{Thread: "t1"}}
 	for _, to := range []recipient{{Relation: "parent", ThreadID: "t9"}, {Relation: "child", Name: "bg_0"}, {Relation: "agent", ThreadID: "t2"}, {Relation: "agent", ThreadID: "t2", AgentID: "a"}} {
 		if _, err := (Config{Agents: []string{"a"}}).send(t.Context(), call, sendArguments{to, "hi"}); err != nil {
 			t.Error(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/plugins/delegate"
 	"github.com/reveille-run/reveille/core/plugins/permission"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -26,7 +27,7 @@ func Parts(models map[string]agent.ModelBinding) (agent.Parts, error) {
 	return agent.Parts{
 		Models:  models,
 		Tools:   []tool.Tool{echo(), danger(), askUser(), setState()},
-		Plugins: []plugin.Plugin{permission.Plugin{}},
+		Plugins: []plugin.Plugin{permission.Plugin{}, delegate.Plugin{}},
 		Specs: append([]agent.Spec{{
 			ID:          ID,
 			Description: "Shows what the runtime does: echo: X, parallel: A, B, think: X, slow: N, approve: X, ask: X, state: {...}, call: TOOL {...}, fail, help.",

@@ -37,7 +37,14 @@ func TestHowOftenARoundKills(t *testing.T) {
 		kills++
 		places["while a call waits, the next host starts "+next] = true
 	}
-	if kills != 202 || len(places) != 176 {
-		t.Errorf("a round kills the host %d times at %d places, want 202 at 176", kills, len(places))
+	for _, k := range supervised {
+		for count := k.first; count <= k.last; count++ {
+			at("a call that waits for a child run", k.point, count, 1)
+		}
+	}
+	kills++
+	places["while a call waits for a child run that waits"] = true
+	if kills != 285 || len(places) != 259 {
+		t.Errorf("a round kills the host %d times at %d places, want 285 at 259", kills, len(places))
 	}
 }

@@ -5,15 +5,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/reveille-run/reveille/scripts/verify/lives"
 )
 
 // chat is one thread of an AI SDK client.
 type chat struct {
-	host *host
+	host *lives.Host
 	id   string
 	text string // what the tool is to do
 
@@ -122,11 +123,11 @@ func (c *chat) stillWaits(ctx context.Context) error {
 
 // stored is the thread as a page reads it.
 func (c *chat) stored(ctx context.Context) (string, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.host.url+"/v1/ai-sdk/threads/"+c.id+"/messages", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.host.URL+"/v1/ai-sdk/threads/"+c.id+"/messages", nil)
 	if err != nil {
 		return "", err
 	}
-	body, err := do(r)
+	body, err := lives.Do(r)
 	return string(body), err
 }
 
@@ -142,12 +143,12 @@ func (c *chat) send(ctx context.Context, request map[string]any) (chunks []chunk
 	if err != nil {
 		return nil, err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.host.url+"/v1/ai-sdk/chat", bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.host.URL+"/v1/ai-sdk/chat", bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	r.Header.Set("Content-Type", "application/json")
-	stream, err := do(r)
+	stream, err := lives.Do(r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.id, err)
 	}
@@ -167,18 +168,4 @@ func (c *chat) send(ctx context.Context, request map[string]any) (chunks []chunk
 		return nil, fmt.Errorf("%s: the stream has no end:\n%s", c.id, stream)
 	}
 	return chunks, nil
-}
-
-// do sends a request and returns the body of a 200.
-func do(r *http.Request) ([]byte, error) {
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = response.Body.Close() }() // it was read
-	body, err := io.ReadAll(response.Body)
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s %s: status %d: %s", r.Method, r.URL.Path, response.StatusCode, body)
-	}
-	return body, err
 }

@@ -3,77 +3,45 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
-	"os/signal"
-	"path/filepath"
 	"time"
+
+	"github.com/reveille-run/reveille/scripts/verify/lives"
 )
 
 // patience bounds the whole show.
 const patience = 2 * time.Minute
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "approval:", err)
-		os.Exit(1)
-	}
-}
-
-func run(ctx context.Context) (err error) {
-	folder, err := os.MkdirTemp("", "reveille-approval")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(folder) }() // a temporary folder
-	h := &host{binary: filepath.Join(folder, "dev"), data: filepath.Join(folder, "data.db")}
-	build := exec.CommandContext(ctx, "go", "build", "-o", h.binary, "./scripts/user/demo")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the host: %w\n%s", err, out)
-	}
-	defer h.kill()
-	if err := h.start(ctx); err != nil {
-		return err
-	}
-	return show(ctx, h)
-}
+func main() { lives.Show("approval", patience, show) }
 
 // show is what the command is for.
-func show(ctx context.Context, h *host) error {
+func show(ctx context.Context, h *lives.Host) error {
 	shipped, dropped := &chat{host: h, id: "shipped", text: "ship it"}, &chat{host: h, id: "dropped", text: "drop it"}
 	for _, c := range []*chat{shipped, dropped} {
-		say("%s: a user sends %q", c.id, "approve: "+c.text)
+		lives.Say("%s: a user sends %q", c.id, "approve: "+c.text)
 		if err := c.ask(ctx); err != nil {
 			return err
 		}
-		say("%s: the run waits, the stream has ended: tool %s wants approval %s", c.id, c.call.name, c.call.approval)
+		lives.Say("%s: the run waits, the stream has ended: tool %s wants approval %s", c.id, c.call.name, c.call.approval)
 	}
 
-	h.kill()
-	say("the host was killed (SIGKILL)")
-	if err := h.start(ctx); err != nil {
+	if err := h.Restart(ctx); err != nil {
 		return err
 	}
-	say("the host was started again on the same file")
 	for _, c := range []*chat{shipped, dropped} {
 		if err := c.stillWaits(ctx); err != nil {
 			return err
 		}
-		say("%s: a page that is opened now shows that the call waits", c.id)
+		lives.Say("%s: a page that is opened now shows that the call waits", c.id)
 	}
 
 	if err := shipped.decide(ctx, true, want{state: "output-available", executions: 1, text: "Done: " + shipped.text}); err != nil {
 		return err
 	}
-	say("shipped: approved; the same message continued, danger ran once (executions 1)")
+	lives.Say("shipped: approved; the same message continued, danger ran once (executions 1)")
 	if err := dropped.decide(ctx, false, want{state: "output-denied", text: "The call of danger was denied."}); err != nil {
 		return err
 	}
-	say("dropped: approved:false; danger did not run")
+	lives.Say("dropped: approved:false; danger did not run")
 	return again(ctx, shipped, dropped)
 }
 
@@ -94,7 +62,7 @@ func again(ctx context.Context, shipped, dropped *chat) error {
 		if before != after {
 			return fmt.Errorf("%s: the same decision again changed the thread from\n%s\nto\n%s", c.id, before, after)
 		}
-		say("%s: the same decision again got the same response and changed nothing", c.id)
+		lives.Say("%s: the same decision again got the same response and changed nothing", c.id)
 	}
 	// The tool counts its executions by text: what these two read is one more than
 	// what ran before them.
@@ -109,9 +77,7 @@ func again(ctx context.Context, shipped, dropped *chat) error {
 		if err := c.decide(ctx, true, want{state: "output-available", executions: probe.ran + 1, text: "Done: " + c.text}); err != nil {
 			return err
 		}
-		say("%s: danger had run with %q before: %d", c.id, c.text, probe.ran)
+		lives.Say("%s: danger had run with %q before: %d", c.id, c.text, probe.ran)
 	}
 	return nil
 }
-
-func say(format string, a ...any) { fmt.Printf(format+"\n", a...) }

@@ -39,6 +39,12 @@ var timerMutants = []mutant{
 		New:  "		near := t.Decision != 0 && ",
 	},
 	{
+		Name: "a hint of a time to wake that comes too early is not sent again",
+		File: "core/internal/thread/wake.go",
+		Old:  "return r.Unchanged && take.WakeAt != r.Hint.WakeAt",
+		New:  "return r.Unchanged && take.Lease > 0",
+	},
+	{
 		Name: "what wakes in a batch that waits for others is not written",
 		File: "core/internal/thread/claim.go",
 		Old:  "early.Unchanged && len(woken) == 0, woken",

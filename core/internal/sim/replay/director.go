@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -180,7 +181,7 @@ func (d *director) prepare(ctx context.Context, head thread.Head) error {
 		return d.steer(ctx, int(head.Run.Step)+1, thread.InboxInternal, thread.MaxInbox)
 	case s == nil:
 		return fmt.Errorf("step %d is not recorded", head.Run.Step)
-	case d.closesIn(s) && (d.closes || d.waited[s] >= len(s.waits)):
+	case d.closesIn(s) && (d.closes || d.waitedLast(s, head)):
 		d.closes = true
 		return d.putResults(ctx, head, s, func(*thread.Entry, int) bool { return true })
 	default:
@@ -194,6 +195,18 @@ func (d *director) prepare(ctx context.Context, head thread.Head) error {
 // closesIn reports whether the run ended while the round of the step was open.
 func (d *director) closesIn(s *recordedStep) bool {
 	return d.recording.ended() && d.recording.record.InRound && d.recording.steps[d.recording.last] == s
+}
+
+// waitedLast reports whether the round has waited for the last time. Waits whose claims
+// continued immediately, and had brought nothing, do not count: a decision came between the
+// claim's first look and its write, and the next claim knew of it.
+func (d *director) waitedLast(s *recordedStep, head thread.Head) bool {
+	passed := d.waited[s]
+	return !slices.ContainsFunc(d.next(s), func(w wait) bool {
+		return passed == 0 || !same(w.Merged, s.waits[passed-1].Merged) || slices.ContainsFunc(w.Waits, func(id uint64) bool {
+			return !slices.ContainsFunc(head.Tickets, func(t thread.Ticket) bool { return t.ID == id })
+		})
+	})
 }
 
 // putResults stores recorded results where an earlier claim would have.

@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/registry"
+	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -334,7 +335,7 @@ func (o ownChildren) StartChild(ctx context.Context, _ tool.Call, child tool.Chi
 // ownOthers gives a call its access to other threads as the call is, and not as it is shown: the
 // ids of messages follow from its key.
 type ownOthers struct {
-	tool.Others
+	run.Others
 	own   tool.Call
 	asked func()
 }

@@ -1,0 +1,66 @@
+package replay_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/internal/point"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// A worker whose clock is slow claims a run for a timer that has run out by another's clock, and
+// brings nothing: the round has two records of one wait. The next claim runs the call, and the run
+// is cancelled during the call after it: what AfterToolExecute had changed then does not count.
+func TestReplayOfARoundThatWaitedTwiceForOneTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r *recorder
+		var cancelled core.ID
+		c := code{mode: agent.Sequential, turns: callsTwice}
+		c.after = func(plugin.AfterTool) (state.Command, error) { return tally{code: c}.key().Update(1000), nil }
+		c.run = func(ctx context.Context, call tool.Call) (tool.Result, error) {
+			switch {
+			case call.Index == 1:
+				return tool.NewResult("done"), r.CancelRun(ctx, ann, cancelled)
+			case call.Resume == nil:
+				return tool.Suspended(core.TicketRequest{Kind: core.TicketTimer, WakeAt: time.Now()}), nil
+			}
+			return tool.NewResult("done"), nil
+		}
+		r = newRecorder(t, c)
+		slow, behind := env.System(), 2*time.Second
+		slow.Now = func() time.Time { return time.Now().Add(-behind) }
+		slow.Reach = func(p env.Point) func() {
+			if p == point.ReadLog { // it has claimed the run
+				behind = 0
+			}
+			return func() {}
+		}
+		other, err := host.New(host.Options{Env: slow, Store: r.store, Waker: r, Registry: c.registry(t), Logger: quiet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := r.submit(t, "hi", "")
+		cancelled = run.RunID
+		for _, worker := range []*host.Host{r.Host, other} {
+			hints := r.hints
+			r.hints = nil
+			if errs := worker.WorkBatch(t.Context(), hints); errs[0] != nil {
+				t.Fatal(errs)
+			}
+		}
+		r.work(t)
+		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 1 steps, 5 records): the same", r.replayed(t, c, core.ID{}, run)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
