@@ -16,7 +16,7 @@ import (
 
 // cancelChildren cancels the runs that an entry of a thread's outbox names. nil: each is over, or
 // will be. Every run is tried, also after one that could not be reached.
-func (s *Service) cancelChildren(ctx context.Context, key core.ThreadKey, entry core.ID) error {
+func cancelChildren(ctx context.Context, s *Service, key core.ThreadKey, entry core.ID) error {
 	var failed error
 	for !entry.IsZero() {
 		record, ok, err := s.store.Get(ctx, key, recordname.Outbox(entry))
@@ -36,7 +36,7 @@ func (s *Service) cancelChildren(ctx context.Context, key core.ThreadKey, entry 
 		}
 		for _, to := range owed.To {
 			if to.Kind == thread.TargetRun {
-				failed = errors.Join(failed, s.cancelChild(ctx, key.Tenant, to.Run))
+				failed = errors.Join(failed, cancelChild(ctx, s, key.Tenant, to.Run))
 			}
 		}
 		entry = owed.Before
@@ -46,7 +46,7 @@ func (s *Service) cancelChildren(ctx context.Context, key core.ThreadKey, entry 
 
 // cancelChild cancels a child run unless it is over or continues after its parent. A run that
 // was listed and is not enqueued yet finds out at its first claim that its parent is over.
-func (s *Service) cancelChild(ctx context.Context, tenant string, run core.ID) error {
+func cancelChild(ctx context.Context, s *Service, tenant string, run core.ID) error {
 	key, dispatch, ok, err := s.reads.locate(ctx, tenant, run)
 	if err != nil || !ok {
 		return err

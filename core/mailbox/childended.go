@@ -34,7 +34,7 @@ const maxChildEnd = 255 << 10
 // tellParent notifies the parent of a run of the tenant that the run is over. nil: the parent
 // has the notice, now or before, or waits no more. errNotYet: the call that is to wait for the
 // child does not wait yet, so that the parent is notified later.
-func (s *Service) tellParent(ctx context.Context, tenant string, child matter) error {
+func tellParent(ctx context.Context, s *Service, tenant string, child matter) error {
 	if child.parent == nil { // no later try can read it either
 		s.log.WarnContext(ctx, "parent of an ended child run unknown", "tenant", tenant, "thread", child.run.ThreadID, "run", child.run.ID)
 		return nil
@@ -46,10 +46,10 @@ func (s *Service) tellParent(ctx context.Context, tenant string, child matter) e
 	}
 	over := parent.Run.ID != child.parent.Run || parent.Run.Status == thread.Closing
 	if !over && child.parent.Call != thread.NoCall {
-		return s.decideForChild(ctx, key, parent, child, encodeEnd(child.run))
+		return decideForChild(ctx, s, key, parent, child, encodeEnd(child.run))
 	}
 	if !over {
-		if over, err = s.sayToParent(ctx, key, parent, child.run); err != nil {
+		if over, err = sayToParent(ctx, s, key, parent, child.run); err != nil {
 			return err
 		}
 	}
@@ -80,7 +80,7 @@ func encodeEnd(r core.Run) json.RawMessage {
 }
 
 // decideForChild resumes the call that waits for the child.
-func (s *Service) decideForChild(ctx context.Context, key core.ThreadKey, parent thread.Head, child matter, payload json.RawMessage) error {
+func decideForChild(ctx context.Context, s *Service, key core.ThreadKey, parent thread.Head, child matter, payload json.RawMessage) error {
 	id := child.run.ID.String()
 	if slices.Contains(parent.Recent, thread.DecisionKey(parent.Run.ID, id, id)) {
 		return nil // told before
@@ -90,7 +90,7 @@ func (s *Service) decideForChild(ctx context.Context, key core.ThreadKey, parent
 	case at < 0 && parent.Run.Awaits(child.parent.Call):
 		return errNotYet
 	case at < 0: // the call has its result
-		return s.dropChild(ctx, key, parent, child.run.ID)
+		return dropChild(ctx, s, key, parent, child.run.ID)
 	case parent.Tickets[at].Decision != 0:
 		return nil
 	}
@@ -115,7 +115,7 @@ func (s *Service) decideForChild(ctx context.Context, key core.ThreadKey, parent
 
 // dropChild takes a child that is over from the list of its parent, for whose end no call waits
 // any more.
-func (s *Service) dropChild(ctx context.Context, key core.ThreadKey, parent thread.Head, child core.ID) error {
+func dropChild(ctx context.Context, s *Service, key core.ThreadKey, parent thread.Head, child core.ID) error {
 	if !slices.Contains(parent.Run.Children, child) {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (s *Service) dropChild(ctx context.Context, key core.ThreadKey, parent thre
 
 // sayToParent gives the parent's run internal input, which its next step reads. over means that
 // the run is over and has not read it.
-func (s *Service) sayToParent(ctx context.Context, key core.ThreadKey, parent thread.Head, child core.Run) (over bool, err error) {
+func sayToParent(ctx context.Context, s *Service, key core.ThreadKey, parent thread.Head, child core.Run) (over bool, err error) {
 	run, _, err := s.reads.runRecord(ctx, key, parent.Run.ID)
 	if err != nil {
 		return false, err

@@ -115,7 +115,7 @@ func (s *Service) deliver(ctx context.Context, key core.ThreadKey, head thread.H
 			return errNoNews
 		case e.Kind == thread.OutboxCancel:
 			about.at = createdAt(e.ID)
-			return s.cancelChildren(ctx, key, e.ID)
+			return cancelChildren(ctx, s, key, e.ID)
 		}
 		if about, err = s.reads.matter(ctx, key, head, e); err != nil {
 			return err
@@ -123,7 +123,7 @@ func (s *Service) deliver(ctx context.Context, key core.ThreadKey, head thread.H
 		if e.Announces() {
 			return s.announce(ctx, key, head, e, about)
 		}
-		return s.tellParent(ctx, key.Tenant, about)
+		return tellParent(ctx, s, key.Tenant, about)
 	})
 	switch {
 	case err == nil:

@@ -25,7 +25,7 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 		return Stepped{}, err
 	}
 	if m.holder.head.Run.Cursor == thread.CursorStart {
-		if err := m.checkParent(ctx); err != nil {
+		if err := checkParent(ctx, &m.holder, m.base.record.Parent); err != nil {
 			return Stepped{}, err
 		}
 	}

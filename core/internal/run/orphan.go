@@ -13,8 +13,7 @@ import (
 // checkParent ends a child run that starts after the run that has started it is over, or after
 // the call that waits for it has its result: whatever ended the parent could not reach a child
 // that was not enqueued yet. It costs one read, in the first step of a child.
-func (m *machine) checkParent(ctx context.Context) error {
-	h, parent := &m.holder, m.base.record.Parent
+func checkParent(ctx context.Context, h *holder, parent *thread.Parent) error {
 	if parent == nil || !parent.Listed || parent.Detached || !h.s.choices.Acts() {
 		return nil
 	}

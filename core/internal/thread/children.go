@@ -76,8 +76,8 @@ func (l *Left) Record() *OutboxRecord {
 	return record
 }
 
-// leave makes the open run, which ends, owe its children a cancel; nil: it has none.
-func (h *Head) leave(t Transition) *Left {
+// oweCancel makes the open run of a head, which ends, owe its children a cancel; nil: it has none.
+func oweCancel(h *Head, t Transition) *Left {
 	if len(h.Run.Children) == 0 {
 		return nil
 	}

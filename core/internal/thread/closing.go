@@ -69,7 +69,7 @@ func (h *Head) beginClosing(reason Reason, t Transition) []Audit {
 // no step has read becomes a dispatch, which opens next and needs no free place:
 // the first entry gives its id to dispatch and run, the rest is the run's inbox.
 func (h *Head) removeRun(t Transition) (opened core.ID, left *Left) {
-	left = h.leave(t)
+	left = oweCancel(h, t)
 	h.oweEnd(t, h.Run.ID, h.Run.Child)
 	if len(h.Inbox) > 0 {
 		first := h.Inbox[0]

@@ -122,7 +122,7 @@ func (c Delete) apply(h *Head, t Transition) (Result, error) {
 	for _, d := range h.Unopened() {
 		h.oweEnd(t, d.Run, d.Child)
 	}
-	left := h.leave(t)
+	left := oweCancel(h, t)
 	h.oweEnd(t, h.Run.ID, h.Run.Child)
 	*h = Head{
 		Layout: h.Layout, Schema: h.Schema, Version: h.Version, CommitID: h.CommitID, HolderCommitID: h.HolderCommitID, Incarnation: h.Incarnation, Owner: h.Owner,

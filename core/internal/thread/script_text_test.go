@@ -164,7 +164,7 @@ func describeTables(b *strings.Builder, h thread.Head) {
 	}
 	for _, e := range h.Outbox {
 		name := trim(e.ID[:])
-		if v := binary.BigEndian.Uint64(e.ID[8:]); e.Kind == thread.OutboxCancel && v > 0 && v < 1_000 { // see leave
+		if v := binary.BigEndian.Uint64(e.ID[8:]); e.Kind == thread.OutboxCancel && v > 0 && v < 1_000 { // see oweCancel
 			name = fmt.Sprintf("%s for v%d", trim(e.ID[:8]), v)
 		}
 		fmt.Fprintf(b, "  owes %s of %s from %s", e.Kind, name, clock(e.Next))

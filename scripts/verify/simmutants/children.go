@@ -18,13 +18,13 @@ var childMutants = []mutant{
 	{
 		Name: "the end of a run owes its children nothing",
 		File: "core/internal/thread/closing.go",
-		Old:  "	left = h.leave(t)\n",
+		Old:  "	left = oweCancel(h, t)\n",
 		New:  "",
 	},
 	{
 		Name: "a deleted thread owes the children of its run nothing",
 		File: "core/internal/thread/control.go",
-		Old:  "	left := h.leave(t)\n",
+		Old:  "	left := oweCancel(h, t)\n",
 		New:  "	var left *Left\n",
 	},
 	{
@@ -48,7 +48,7 @@ var childMutants = []mutant{
 	{
 		Name: "a cancel is delivered to nobody",
 		File: "core/mailbox/outbox.go",
-		Old:  "			return s.cancelChildren(ctx, key, e.ID)\n",
+		Old:  "			return cancelChildren(ctx, s, key, e.ID)\n",
 		New:  "			return nil\n",
 	},
 	{
