@@ -179,10 +179,11 @@ func (s *Service) deliverMessage(ctx context.Context, key core.ThreadKey, head t
 	case errors.Is(err, errNotYet), core.CodeOf(err) == core.CodeSchema:
 		done.Next = now + parentRetry.Milliseconds()
 	case !final && int(e.Tries) < len(messageWaits):
-		done.Next, done.Failed = now+messageWaits[e.Tries].Milliseconds(), true
+		done.Next, done.Failed, done.Was = now+messageWaits[e.Tries].Milliseconds(), true, e.Next
 		s.log.WarnContext(ctx, "message not delivered, will be retried", append(which, "in", messageWaits[e.Tries].String())...)
 	default:
 		s.log.WarnContext(ctx, "message given up", which...)
+		done.Was = e.Next
 		failed := FailedMessage{ID: e.ID, ThreadID: key.Thread, To: m.To, Code: messageCode(err), Tries: int(e.Tries) + 1, FailedAt: now}
 		return done, func(next thread.Head, _ thread.Result) ([]store.Record, error) {
 			record, err := failed.listed(s.records, next, recordname.FailedList(next.Owner))
