@@ -34,6 +34,7 @@ func (au *auditor) checkHead(p *partition, a, b thread.Head) {
 	th.runs.keepStretch(&a, &b)
 	th.runs.admits(&a, &b)
 	th.checkLeft(&a, &b)
+	th.checkPost(&a, &b)
 	if b.Deleted {
 		th.noteForks(&b)
 		th.checkDeleted(&a, &b)

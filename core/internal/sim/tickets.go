@@ -24,6 +24,7 @@ type asks struct {
 	late    map[string]bool    // the results of abandoned tools
 	round   openRound
 	crowded map[place]int     // how often the call found no place, and is tried again
+	roomy   uint64            // fence of the newest claim under which a call of a batch had no place
 	wakes   int               // claims of the round since the last decision or message
 	before  map[string]uint64 // calls about which a gate was asked before the commit of their turn, by the fence
 
@@ -55,6 +56,9 @@ type asked struct {
 func (as *asks) checkTickets(a, b *thread.Head) {
 	as.checkWakes(a, b)
 	as.noteCrowded(a, b)
+	if makesRoom(b) {
+		as.roomy = b.Claim.Fence
+	}
 	as.noteInstead(a, b)
 	as.checkYields(a, b)
 	as.th.logged.checkRound(a, b)
@@ -345,8 +349,8 @@ func (as *asks) checkOrder(key string, at place) {
 // checkTogether: a batch continues with its decided calls when all are decided, as far as
 // its claim has found them.
 func (as *asks) checkTogether(key string, call tool.Call) {
-	if call.Resume == nil || !as.th.p.head.Run.Batch || makesRoom(&as.th.p.head) {
-		return
+	if call.Resume == nil || !as.th.p.head.Run.Batch || makesRoom(&as.th.p.head) || as.roomy != 0 && as.roomy == as.th.p.head.Claim.Fence {
+		return // it makes room, or another call has since
 	}
 	for _, t := range as.th.p.head.Tickets {
 		if k := as.by[ticketID{as.th.p.head.Run.Base, t.ID}]; k != nil && t.Decision == 0 && k.since < as.th.runs.claimed {
