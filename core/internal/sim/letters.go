@@ -167,9 +167,10 @@ func (as *asks) checkUnsent(to *threadState, existed bool, refusal *tool.Message
 	}
 }
 
-// waitsLong reports whether a message is tried again so late that no hint is sent for it.
+// waitsLong reports whether a message is tried again minutes later: other hints of the thread, which
+// look ahead for a minute alone, may use up its own.
 func waitsLong(h *thread.Head) bool {
-	return slices.ContainsFunc(owedLetters(h), func(e thread.OutboxEntry) bool { return e.Tries >= 3 })
+	return slices.ContainsFunc(owedLetters(h), func(e thread.OutboxEntry) bool { return e.Tries > 0 })
 }
 
 // owedLetters are the messages that a head holds.
