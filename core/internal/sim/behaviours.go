@@ -31,10 +31,6 @@ const (
 	// Messages between threads, and children in the background.
 	LetterDelivered // a message was delivered
 	LetterRuns      // and started a run
-	LetterTried     // a try to deliver one has failed
-	LetterFailed    // one was given up
-	LetterRefused   // one was refused when it was sent
-	LetterFull      // since the outbox was full
 	AsideTold       // the end of a child in the background has reached its parent's thread
 	AsideLate       // when the run that had started it was over
 
@@ -118,8 +114,7 @@ var behaviourNames = [behaviours]string{
 	ChildRefused: "a person's decision on a child's ticket", SpokenBesideChild: "input during a wait for children", SpokenInMixedWait: "input in a mixed wait",
 	ChildOfChild: "a child of a child", ChildAsked: "a stream with the question of a child run", LeftChildren: "an end that leaves children", Detached: "an end that leaves a detached child",
 
-	LetterDelivered: "a message to another thread", LetterRuns: "a message that starts a run", LetterTried: "a message that was tried in vain",
-	LetterFailed: "a message that is given up", LetterRefused: "a refused message", LetterFull: "a full outbox",
+	LetterDelivered: "a message to another thread", LetterRuns: "a message that starts a run",
 	AsideTold: "the end of a child in the background", AsideLate: "the end of a detached child in the background",
 
 	WokenByClock: "a timer that the clock has woken", WokenBySweep: "a timer that no queue could hold back", WokenEarly: "a timer that a person woke earlier",

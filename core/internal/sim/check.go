@@ -307,8 +307,10 @@ func (au *auditor) checkPut(p *partition, was *store.Record, r store.Record) {
 	if strings.HasPrefix(r.Name, recordname.Snapshot) {
 		th.logged.checkSnapshot(r)
 	}
-	if was == nil {
+	if was == nil || !bytes.Equal(was.Payload, r.Payload) { // else it is adopted
 		th.runs.checkProof(r)
+	}
+	if was == nil {
 		th.logged.checkEarly(r)
 	}
 	if was == nil || bytes.Equal(was.Payload, r.Payload) {

@@ -102,9 +102,6 @@ func (th *threadState) checkTried(was, is thread.OutboxEntry) {
 	if l := th.w.post.byID[is.ID]; l != nil {
 		l.tries = is.Tries
 	}
-	if is.Tries > was.Tries {
-		th.w.did(LetterTried)
-	}
 }
 
 // checkLetterGone looks at a message that leaves the outbox: it is delivered, or in the list.
@@ -124,7 +121,6 @@ func (th *threadState) checkLetterGone(e thread.OutboxEntry) {
 		return
 	}
 	l.failed = true
-	th.w.did(LetterFailed)
 	to := th.w.storage.byKey[core.ThreadKey{Tenant: th.p.key.Tenant, Thread: l.to}]
 	switch note.Code {
 	case mailbox.CodeRecipientUnavailable, mailbox.CodeRecipientNotFound:

@@ -17,10 +17,11 @@ import (
 // In a world with Letters some calls send messages to other threads, or to the thread of the run
 // that has started theirs; and some start a child in the background, whose end their run reads.
 
-// writes chooses the worlds with letters: a part of those with children, by no other feature.
+// writes chooses the worlds with letters: most of those with children. Where a tenant has limits,
+// messages would be tried for days.
 func (c *Config) writes() {
 	r := random{mix(c.Seed ^ 0x73)}
-	c.Agents.Letters = c.Agents.Children && r.chance(0.6)
+	c.Agents.Letters = c.Agents.Children && !c.Accounts.Limited && r.chance(0.8)
 }
 
 // post is what the checks know of the messages between threads.
@@ -79,7 +80,7 @@ func (sc scripted) letterTool(s script, name string) string {
 	if in := sc.w.threadOf(s.name).inputs.byText[s.name]; in == nil || in.mode == modeLetter {
 		return ""
 	}
-	switch trait(name, 93, 6) {
+	switch trait(name, 93, 7) {
 	case 0, 1:
 		return "tell"
 	case 2:
@@ -146,7 +147,6 @@ func (as *asks) receiver(key string) *threadState {
 // checkUnsent looks at a refusal to send a message: it says what is so.
 func (as *asks) checkUnsent(to *threadState, existed bool, refusal *tool.MessageError) {
 	w := as.th.w
-	w.did(LetterRefused)
 	if to == nil {
 		c := w.family.byThread[as.th]
 		to = w.partition(c.call.Thread).state
@@ -161,7 +161,6 @@ func (as *asks) checkUnsent(to *threadState, existed bool, refusal *tool.Message
 			as.th.fail("a message to thread %s is refused, since that is deleted", to.p.key.Thread)
 		}
 	case mailbox.CodeOutboxFull:
-		w.did(LetterFull)
 	default:
 		as.th.fail("a message to thread %s is refused: %v", to.p.key.Thread, refusal)
 	}
