@@ -198,10 +198,11 @@ func (p post) deliver(ctx context.Context, head thread.Head, e thread.OutboxEntr
 	case errors.Is(err, errNotYet), core.CodeOf(err) == core.CodeSchema:
 		done.Next = now + parentRetry.Milliseconds()
 	case !final && int(e.Tries) < len(messageWaits):
-		done.Next, done.Failed = now+messageWaits[e.Tries].Milliseconds(), true
+		done.Next, done.Failed, done.Was = now+messageWaits[e.Tries].Milliseconds(), true, e.Next
 		s.log.WarnContext(ctx, "message not delivered, will be retried", append(which, "in", messageWaits[e.Tries].String())...)
 	default:
 		s.log.WarnContext(ctx, "message given up", which...)
+		done.Was = e.Next
 		failed := thread.FailedMessage{List: recordname.FailedList(p.owner), At: now, Message: e.ID, To: m.To.target(), Code: messageCode(err), Tries: int(e.Tries) + 1}
 		return done, func(next thread.Head, _ thread.Result) ([]store.Record, error) {
 			record, err := noteOf(s.records, next, failed)

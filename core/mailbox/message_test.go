@@ -275,6 +275,43 @@ func TestTwoWorkersDeliverAMessageOnce(t *testing.T) {
 	})
 }
 
+// A try that several workers make concurrently is one: each has read the head before the others
+// noted their failures. So it is with the last one, after which the message may have been sent again.
+func TestAConcurrentTryOfAMessageIsOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := sending(t)
+		s.opens(t)
+		for i := range byte(8) {
+			s.commitOn(t, otherKey, thread.Input{ID: core.ID{9, i}, Kind: thread.InboxInternal, Owner: "ann"})
+		}
+		s.sends(t, 1)
+		for tries, wait := range []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour} {
+			seen := s.head(t)
+			owed := s.passes(t)
+			time.Sleep(time.Millisecond)
+			if err := s.Deliver(t.Context(), key, seen, thread.Head{}); err != nil {
+				t.Fatal(err)
+			}
+			if now := s.head(t).Outbox; len(now) != 1 || now[0] != owed[0] || int(now[0].Tries) != tries+1 {
+				t.Fatalf("after two workers' try %d owed is %+v, it was %+v", tries+1, now, owed)
+			}
+			time.Sleep(wait)
+		}
+		seen := s.head(t)
+		s.passes(t)
+		if n, err := s.RecoverMessages(t.Context(), key, "ann", true); n != 1 || err != nil {
+			t.Fatalf("%d are sent again, %v", n, err)
+		}
+		time.Sleep(time.Millisecond)
+		if err := s.Deliver(t.Context(), key, seen, thread.Head{}); err != nil {
+			t.Fatal(err)
+		}
+		if now := s.head(t).Outbox; len(now) != 1 || now[0].Tries != 0 || s.failed(t) != nil {
+			t.Errorf("owed is %+v, failed are %v", now, s.failed(t))
+		}
+	})
+}
+
 // Messages to one thread arrive in order: a later one waits for an earlier one, also where
 // that is tried again later. One to another thread does not.
 func TestMessagesToOneThreadArriveInOrder(t *testing.T) {

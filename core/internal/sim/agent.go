@@ -278,7 +278,7 @@ func (sc scripted) tools() []tool.Tool {
 		}
 		list = append(list, simTool{sc.w, spec})
 	}
-	list = slices.Concat(list, sc.childTools(), sc.askingTools(), sc.timerTools())
+	list = slices.Concat(list, sc.childTools(), sc.askingTools(), sc.timerTools(), sc.letterTools())
 	for i, t := range list {
 		t := t.(simTool)
 		t.spec.ReadOnly = sc.readOnly(t.spec.Name)
@@ -332,6 +332,9 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	if left, ok, err := th.asks.delegate(ctx, t.spec.Name, call, key); ok || err != nil {
 		th.calls.acts[key] = th.calls.acts[key] && left.Suspend == nil
 		return left, err
+	}
+	if _, err := th.asks.tell(ctx, t.spec.Name, call, key); err != nil {
+		return tool.Result{}, err
 	}
 	if suspended, ok, err := th.asks.ask(ctx, t.spec.Name, key, call); ok || err != nil {
 		if err == nil {

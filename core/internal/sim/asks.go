@@ -49,6 +49,8 @@ func (sc scripted) toolFor(s script, name string) string {
 		return of([]string{"child", "childresult"})
 	case sc.starts(s, name):
 		return of([]string{"child", "childresult"})
+	case sc.letterTool(s, name) != "":
+		return sc.letterTool(s, name)
 	case sc.w.config.Agents.Children && !sc.w.threadOf(s.name).child:
 		if sc.w.config.People.Asks {
 			return of(mixedNames)

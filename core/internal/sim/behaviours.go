@@ -28,6 +28,12 @@ const (
 	LeftChildren      // a run ended with open children
 	Detached          // one of them was detached
 
+	// Messages between threads, and children in the background.
+	LetterDelivered // a message was delivered
+	LetterRuns      // and started a run
+	AsideTold       // the end of a child in the background has reached its parent's thread
+	AsideLate       // when the run that had started it was over
+
 	// Calls that wait for a time.
 	WokenByClock // the clock has decided one
 	WokenBySweep // it has waited for longer than a queue holds a hint back
@@ -107,6 +113,9 @@ var behaviourNames = [behaviours]string{
 
 	ChildRefused: "a person's decision on a child's ticket", SpokenBesideChild: "input during a wait for children", SpokenInMixedWait: "input in a mixed wait",
 	ChildOfChild: "a child of a child", ChildAsked: "a stream with the question of a child run", LeftChildren: "an end that leaves children", Detached: "an end that leaves a detached child",
+
+	LetterDelivered: "a message to another thread", LetterRuns: "a message that starts a run",
+	AsideTold: "the end of a child in the background", AsideLate: "the end of a detached child in the background",
 
 	WokenByClock: "a timer that the clock has woken", WokenBySweep: "a timer that no queue could hold back", WokenEarly: "a timer that a person woke earlier",
 	DecidedLate: "a decision on a timer that the clock has woken", KeptTimer: "a timer that was kept while a person spoke",

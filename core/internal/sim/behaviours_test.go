@@ -20,6 +20,9 @@ func TestEachBehaviourHappensInAShareOfTheWorlds(t *testing.T) {
 		// Calls that wait for child runs.
 		{ChildRefused, 6}, {SpokenBesideChild, 3}, {SpokenInMixedWait, 2}, {ChildOfChild, 3}, {ChildAsked, 1}, {LeftChildren, 3}, {Detached, 3},
 
+		// Messages between threads, and children in the background.
+		{LetterDelivered, 5}, {LetterRuns, 4}, {AsideTold, 4}, {AsideLate, 3},
+
 		// Calls that wait for a time.
 		{WokenByClock, 5}, {WokenBySweep, 3}, {WokenEarly, 3}, {DecidedLate, 3}, {KeptTimer, 3},
 

@@ -34,6 +34,7 @@ func (au *auditor) checkHead(p *partition, a, b thread.Head) {
 	th.runs.keepStretch(&a, &b)
 	th.runs.admits(&a, &b)
 	th.checkLeft(&a, &b)
+	th.checkPost(&a, &b)
 	if b.Deleted {
 		th.noteForks(&b)
 		th.checkDeleted(&a, &b)
@@ -306,8 +307,10 @@ func (au *auditor) checkPut(p *partition, was *store.Record, r store.Record) {
 	if strings.HasPrefix(r.Name, recordname.Snapshot) {
 		th.logged.checkSnapshot(r)
 	}
-	if was == nil {
+	if was == nil || !bytes.Equal(was.Payload, r.Payload) { // else it is adopted
 		th.runs.checkProof(r)
+	}
+	if was == nil {
 		th.logged.checkEarly(r)
 	}
 	if was == nil || bytes.Equal(was.Payload, r.Payload) {

@@ -33,12 +33,14 @@ type children struct {
 	said      map[string]int  // how many of those an announcement has said, by id
 }
 
-// child is a run that a call has started.
+// child is a run that a call has started; aside: in the background.
 type child struct {
 	th   *threadState // its thread's
 	in   *input
 	call tool.Call
-	told int // decisions on its call that have its end
+
+	aside bool
+	told  int // decisions on its call, or inputs, that have its end
 	// starting is how many executions of its call start it: one that is repeated finds it,
 	// and sends its hint again.
 	starting int
@@ -56,7 +58,7 @@ func (sc scripted) childTools() (list []tool.Tool) {
 
 // delegate is the work of a tool that delegates to a child; ok reports that it is one.
 func (as *asks) delegate(ctx context.Context, name string, call tool.Call, key string) (r tool.Result, ok bool, err error) {
-	if name != "child" && name != "childresult" {
+	if name != "child" && name != "childresult" && name != "aside" {
 		return r, false, nil
 	}
 	w := as.th.w
@@ -67,8 +69,9 @@ func (as *asks) delegate(ctx context.Context, name string, call tool.Call, key s
 		return tool.NewResult(key + " " + end.Response), true, nil
 	}
 	c := w.scripted.childOf(call)
+	c.aside = name == "aside"
 	c.starting++
-	run, err := call.Start(ctx, tool.Child{Agent: c.in.agent, Detached: detaches(call.Key()), Messages: []core.Message{core.UserMessage(c.in.text).WithID(c.in.name)}})
+	run, err := call.Start(ctx, tool.Child{Agent: c.in.agent, Detached: detaches(call.Key()), Background: c.aside, Messages: []core.Message{core.UserMessage(c.in.text).WithID(c.in.name)}})
 	c.starting--
 	if err != nil {
 		return r, true, err
@@ -81,6 +84,9 @@ func (as *asks) delegate(ctx context.Context, name string, call tool.Call, key s
 	as.checkStarted(c, run)
 	if c.th.depth > 1 {
 		w.did(ChildOfChild)
+	}
+	if c.aside {
+		return tool.NewResult(key), true, nil
 	}
 	mode := core.ResumeReplay
 	if name == "childresult" {

@@ -33,10 +33,14 @@ func (sc scripted) starts(s script, name string) bool {
 func detaches(key string) bool { return trait(key, 92, 6) == 0 }
 
 // checkStarted: a child that was just started is listed by the run that waits for it, unless
-// that run has ended, or has been told of the child's end.
+// that run has ended, or has been told of the child's end. A worker that has lost its claim may start
+// it when the call has its result: then the child cancels itself.
 func (as *asks) checkStarted(c *child, run core.ID) {
 	head := &as.th.p.head
 	if head.Deleted || head.Run.ID != c.call.Run || head.Run.Status == thread.Closing || slices.Contains(head.Run.Children, run) {
+		return
+	}
+	if !c.aside && !head.Run.Awaits(uint8(c.call.Index)) {
 		return
 	}
 	if _, live := c.th.p.head.RunStatus(run); live {

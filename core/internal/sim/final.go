@@ -42,6 +42,7 @@ func (au *auditor) final() {
 	au.checkCounters()
 	au.checkFamily()
 	au.checkEnds()
+	au.checkLetters()
 	au.checkUsage()
 	au.checkForks()
 	for _, p := range au.w.storage.partitions {
@@ -110,8 +111,8 @@ func (au *auditor) lookForForgotten() {
 	for _, p := range au.w.storage.partitions {
 		h := &p.head
 		au.lookForSleepers(p)
-		if h.Deleted || h.DueAt == 0 || h.Claim.Fence != 0 || p.state.hints > 0 || p.state.held > 0 || h.Run.Status == thread.Waiting {
-			continue // a ticket's deadline is the sweep's
+		if h.Deleted || h.DueAt == 0 || h.Claim.Fence != 0 || p.state.hints > 0 || p.state.held > 0 || h.Run.Status == thread.Waiting || waitsLong(h) {
+			continue // a ticket's deadline is the sweep's, and so is a late try of a message
 		}
 		ready := max(h.DueAt, epoch.Add(p.changed).UnixMilli())
 		if au.w.config.Programs.Old && au.w.now > oldSettles/3 {

@@ -138,6 +138,7 @@ func (c *Config) mix(n, turn int) {
 	}
 	c.narrows(n%Kinds, turn)
 	c.times(n % Kinds)
+	c.writes()
 }
 
 // tightens gives some worlds a store that takes no large records: most often where calls

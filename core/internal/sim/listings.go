@@ -19,7 +19,7 @@ func (th *threadState) checkListings(h *thread.Head) {
 	}
 	for name, r := range th.p.records {
 		id, isListing := strings.CutPrefix(name, recordname.Activity)
-		if !isListing || id == "" {
+		if !isListing || id == "" || strings.HasPrefix(name, recordname.FailedMessages) {
 			continue
 		}
 		run, err := core.ParseID(id)

@@ -125,7 +125,10 @@ func (ins *inputs) unread() *input {
 	if len(ids) == 0 {
 		return nil
 	}
-	return ins.accepted[ids[ins.th.w.random.below(len(ids))]]
+	if in := ins.accepted[ids[ins.th.w.random.below(len(ids))]]; in != nil && in.mode != modeLetter {
+		return in
+	}
+	return nil
 }
 
 // stopThread ends the open run of a thread, or its first one.

@@ -19,9 +19,9 @@ const ofStream = lease*2/3 - skew*time.Millisecond
 
 // isSecond reports whether a hint with a delay that is sent alone is a second one: for a lease
 // that was renewed, or a claim that came late. Others wait for as long only where runs are
-// delayed or tried again later, or calls wait for a time.
+// delayed or tried again later, calls wait for a time, or messages are tried again.
 func (w *World) isSecond(delay time.Duration) bool {
-	return !w.config.Processes.Local && !w.config.People.Delays && !w.config.Agents.Timers && delay > lease+5*time.Second
+	return !w.config.Processes.Local && !w.config.People.Delays && !w.config.Agents.Timers && !w.config.Agents.Letters && delay > lease+5*time.Second
 }
 
 // second takes a second hint.

@@ -24,6 +24,7 @@ type asks struct {
 	late    map[string]bool    // the results of abandoned tools
 	round   openRound
 	crowded map[place]int     // how often the call found no place, and is tried again
+	roomy   uint64            // fence of the newest claim under which a call of a batch had no place
 	wakes   int               // claims of the round since the last decision or message
 	before  map[string]uint64 // calls about which a gate was asked before the commit of their turn, by the fence
 
@@ -55,6 +56,9 @@ type asked struct {
 func (as *asks) checkTickets(a, b *thread.Head) {
 	as.checkWakes(a, b)
 	as.noteCrowded(a, b)
+	if as.makesRoom(b) {
+		as.roomy = b.Claim.Fence
+	}
 	as.noteInstead(a, b)
 	as.checkYields(a, b)
 	as.th.logged.checkRound(a, b)
@@ -197,7 +201,7 @@ func (as *asks) checkWaiting(a, b *thread.Head) {
 	spoken := slices.ContainsFunc(b.Inbox, func(e thread.InboxEntry) bool { return e.Kind == thread.InboxPerson })
 	decided := slices.ContainsFunc(b.Tickets, func(t thread.Ticket) bool { return t.Decision != 0 })
 	superseded := spoken && slices.Contains(b.Run.Calls, thread.CallCancelling)
-	if b.Run.Batch && slices.ContainsFunc(b.Tickets, open) && !superseded && !makesRoom(b) {
+	if b.Run.Batch && slices.ContainsFunc(b.Tickets, open) && !superseded && !as.makesRoom(b) {
 		as.th.fail("a batch continues before all its tickets are decided: %+v", *b)
 	}
 	if !decided && !spoken {
@@ -206,9 +210,12 @@ func (as *asks) checkWaiting(a, b *thread.Head) {
 }
 
 // makesRoom reports whether a call of a batch has no place for its ticket, and only children
-// are waited for: then what is decided continues.
-func makesRoom(head *thread.Head) bool {
-	return len(head.Tickets) == thread.MaxTickets && slices.Contains(head.Run.Calls, thread.CallNew) && head.Tickets.AwaitChildren()
+// are waited for, and times that have come: then what is decided continues.
+func (as *asks) makesRoom(head *thread.Head) bool {
+	now := as.th.w.millis() + skew
+	return len(head.Tickets) == thread.MaxTickets && slices.Contains(head.Run.Calls, thread.CallNew) && !slices.ContainsFunc(head.Tickets, func(t thread.Ticket) bool {
+		return t.Decision == 0 && t.Kind != thread.TicketChild && (t.WakeAt == 0 || t.WakeAt > now)
+	})
 }
 
 // isEvent reports whether an input is an event's, which replies to nothing a run asks.
@@ -345,8 +352,8 @@ func (as *asks) checkOrder(key string, at place) {
 // checkTogether: a batch continues with its decided calls when all are decided, as far as
 // its claim has found them.
 func (as *asks) checkTogether(key string, call tool.Call) {
-	if call.Resume == nil || !as.th.p.head.Run.Batch || makesRoom(&as.th.p.head) {
-		return
+	if call.Resume == nil || !as.th.p.head.Run.Batch || as.makesRoom(&as.th.p.head) || as.roomy != 0 && as.roomy == as.th.p.head.Claim.Fence {
+		return // it makes room, or another call has since
 	}
 	for _, t := range as.th.p.head.Tickets {
 		if k := as.by[ticketID{as.th.p.head.Run.Base, t.ID}]; k != nil && t.Decision == 0 && k.since < as.th.runs.claimed {

@@ -94,6 +94,7 @@ type Agents struct {
 	Outage   time.Duration    // their provider is away for so long, and they wait for it
 	Refuses  refusing         // their models refuse long requests
 	Timers   bool             // some calls wait for a time
+	Letters  bool             // with Children: some calls send messages to other threads, and start children in the background
 	Seats    bool             // some tools change what one call of a step can change: the others have an error
 }
 
@@ -136,6 +137,7 @@ type World struct {
 	admissions admissions
 	forks      forks
 	timers     timers
+	post       post
 	received   received
 
 	people   people
@@ -209,7 +211,7 @@ func New(c Config) *World {
 	w.people, w.scripted, w.auditor = newPeople(w), scripted{w}, auditor{w}
 	w.admissions = admissions{limits: w.scripted.limitsFor(), over: map[tenantDay]*overrun{}, crossed: map[string]bool{}, twice: map[tenantDay]*spending{}, stays: map[string]spending{}, runs: map[core.ID]*admitted{}, charged: map[store.Use]bool{}, taken: map[taking]int{}, by: map[core.ID]charger{}, last: map[core.ID]time.Duration{}, turns: map[store.Use]bool{}}
 	w.forks.random = random{mix(c.Seed ^ 0xf0)}
-	w.timers = newTimers(c)
+	w.timers, w.post = newTimers(c), newPost()
 	agents, err := registry.New(w.scripted.parts())
 	if err != nil {
 		w.violate("resolve the agents: %v", err)
@@ -287,7 +289,7 @@ func (w *World) partition(key core.ThreadKey) *partition {
 // Run runs the world until nothing moves any more after the faults have stopped. It returns
 // the first violation, or "".
 func (w *World) Run() string {
-	for len(w.events) > 0 && w.violation == "" && w.now < w.stop+patience+w.settles() {
+	for len(w.events) > 0 && w.violation == "" && w.now < w.stop+patience+w.settles()+w.posts() {
 		e := w.events.pop()
 		w.now = e.at
 		if w.Stats.Operations++; w.Stats.Operations > tooBusy+w.config.Tenants*tooBusy/100 {

@@ -173,9 +173,9 @@ type Delivered struct {
 	Next int64 // it was not delivered: not before then, unix milliseconds; 0: it was
 	// Failed counts the try with Next as one that has failed.
 	Failed bool
-	// Was makes the change one of a worker that is about to deliver: it is a
-	// duplicate, without effect, unless the entry's Next is still this. 0: it has
-	// delivered, or failed to.
+	// Was makes the change a duplicate, without effect, unless the entry's Next is
+	// still this: that of a worker that is about to deliver, and that of a failed try
+	// of a message, which counts once however many workers have made it. 0: any Next.
 	Was int64
 	// Missed is how many dropped announcements a delivered one has told of.
 	Missed uint16
@@ -195,7 +195,7 @@ func (c Delivered) apply(h *Head, t Transition) (Result, error) {
 	if c.Failed {
 		h.Outbox[i].Tries = oneMore(h.Outbox[i].Tries)
 	}
-	if c.Was != 0 || c.Next-t.Now > hintWithin { // who is about to deliver hints when it knows more
+	if c.Was != 0 && !c.Failed || c.Next-t.Now > hintWithin { // who is about to deliver hints when it knows more
 		return Result{}, nil
 	}
 	return Result{Hint: &Hint{At: c.Next}}, nil

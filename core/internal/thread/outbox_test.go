@@ -115,6 +115,7 @@ func TestWhatBecomesOfAnEntry(t *testing.T) {
 		{"put off", entry, thread.Delivered{Next: start + ten}, &thread.OutboxEntry{Tries: 254, Next: start + ten}, hint(start + ten)},
 		{"put off for longer", entry, thread.Delivered{Next: start + ten + 1}, &thread.OutboxEntry{Tries: 254, Next: start + ten + 1}, nil},
 		{"failed", entry, thread.Delivered{Next: start + 9, Failed: true}, &thread.OutboxEntry{Tries: 255, Next: start + 9}, hint(start + 9)},
+		{"failed, as others have not noted", entry, thread.Delivered{Next: start + 9, Failed: true, Was: start}, &thread.OutboxEntry{Tries: 255, Next: start + 9}, hint(start + 9)},
 		{"taken on", entry, thread.Delivered{Next: start + 9, Was: start}, &thread.OutboxEntry{Tries: 254, Next: start + 9}, nil},
 	}
 	for _, tt := range tests {
@@ -142,6 +143,7 @@ func TestWhoDeliversAnEntryInVain(t *testing.T) {
 		{ID: id("x"), Kind: thread.OutboxEnded, Next: start + 5},
 		{ID: id("x"), Kind: thread.OutboxEnded, Next: start + 9, Was: start + 4},
 		{ID: id("x"), Kind: thread.OutboxEnded, Was: start + 4},
+		{ID: id("x"), Kind: thread.OutboxEnded, Next: start + 9, Failed: true, Was: start + 4},
 	} {
 		_, result := apply(t, h, start, c)
 		if !result.Unchanged || !result.Duplicate || result.Hint == nil || result.Hint.Dispatch != id("d") {

@@ -14,7 +14,7 @@ var mutants = concat(roundMutants, stepMutants, runtimeMutants, storeMutants, ma
 	earlyMutants,
 	secondMutants,
 	sumMutants,
-	timerMutants, childMutants,
+	timerMutants, childMutants, messageMutants,
 )
 
 func concat(lists ...[]mutant) (all []mutant) {
