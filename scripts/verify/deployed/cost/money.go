@@ -177,9 +177,8 @@ func (a Account) delegated() Bill {
 }
 
 // The units of the end of a run with an open child that waits for a person, beyond those of the
-// end of a run without one: see TestChildEndBudget of adapters/stores/dynamo. Of the write units
-// 5 are those of the run, and 9 those of the child's close. 3 of these move the child's thread in
-// lists.
+// end of a run without one: see TestChildEndBudget of adapters/stores/dynamo. The run has 5 of the
+// write units, and the child's close 9. 3 of these move the child's thread in lists.
 const (
 	OpenChildWrites = 14.0
 	OpenChildReads  = 13.0
