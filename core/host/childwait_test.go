@@ -12,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -103,6 +104,43 @@ func TestARunWhoseChildAsksAPersonWaits(t *testing.T) {
 		done, err := r.Await(t.Context(), core.Identity{}, result.Run.ID)
 		if want := "The result of delegate: natural_end after 2: Done: it"; err != nil || done.Text != want {
 			t.Errorf("%q, %v; want %q", done.Text, err, want)
+		}
+	})
+}
+
+// A run that waits for a child which waits for a person costs nothing for a day: each sweep looks
+// at the 16 shards of the index, and neither thread is there. A hint that is sent anyway
+// reads one head.
+func TestOperationsOfARunThatWaitsForAChild(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		way := newWay(r.store)
+		process := r.process("w", indexed{way}, withHelper)
+		s := submission("t1", `call: delegate {"prompt":"call: ask"}`)
+		_, child := r.delegates(process, s)
+		workNext(t, r, process)
+		if parent, asks := r.head(s.Thread).Run, r.head(child).Run; parent.Status != thread.Waiting || asks.Status != thread.Waiting {
+			t.Fatalf("the parent is %s, the child %s; want both to wait", parent.Status, asks.Status)
+		}
+		way.counts()
+		sent, woken := r.queue.Asked(), 0
+		for range 24 * 60 {
+			time.Sleep(time.Minute)
+			n, err := process.Sweep(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			woken += n
+		}
+		wantCounts(t, "a day of sweeps", way, counts{"overdue": 23_040})
+		if sent = r.queue.Asked() - sent; sent != 0 || woken != 0 || len(r.queue.Messages()) != 0 {
+			t.Errorf("%d hints were sent, %d threads woken, and the queue has %d hints; want none", sent, woken, len(r.queue.Messages()))
+		}
+		for _, id := range []string{"t1", child.Thread} {
+			if err := process.WorkLocal(t.Context(), core.WakeUp{Tenant: "local", Thread: id}); err != nil {
+				t.Fatal(err)
+			}
+			wantCounts(t, "a hint of "+id, way, counts{"head": 1})
 		}
 	})
 }

@@ -51,6 +51,7 @@ type bench struct {
 	asks     bool                   // calls wait for a person
 	sleeps   time.Duration          // calls wait for so long; 0: not at all
 	starts   bool                   // calls start a child run, and wait for its end
+	helpAsks bool                   // calls of child runs wait for a person
 	writes   bool                   // calls send a message to the other thread
 	window   int                    // tokens that a model is shown at most; 0: the default
 	executed atomic.Int64           // executions of the tool
@@ -95,6 +96,9 @@ func (b *bench) restart(t testing.TB) {
 			if b.sleeps > 0 && call.Resume == nil {
 				return tool.Suspended(core.TicketRequest{Kind: core.TicketTimer, WakeAt: call.Now.Add(b.sleeps)}), nil
 			}
+			if b.helpAsks && call.Thread != theThread {
+				return tool.Suspended(core.TicketRequest{Message: "May the agent use the tool lookup?"}), nil
+			}
 			if b.starts {
 				return delegated(ctx, call)
 			}
@@ -115,7 +119,7 @@ func (b *bench) restart(t testing.TB) {
 	b.Host, err = host.New(host.Options{
 		Env: b.env(), Store: b.backend, Waker: &b.queue,
 		Agents: agent.Parts{
-			Models: map[string]agent.ModelBinding{"m": {Model: b.model, Name: "m"}, "helper": {Model: &chatter{calls: always(0), text: 500}, Name: "helper"}},
+			Models: map[string]agent.ModelBinding{"m": {Model: b.model, Name: "m"}, "helper": {Model: b.helper(), Name: "helper"}},
 			Tools:  []tool.Tool{lookup}, Plugins: []plugin.Plugin{asking{b}},
 			Specs: []agent.Spec{spec, {ID: "helper", Model: "helper"}},
 		},

@@ -63,6 +63,10 @@ func TestTheDocumentHasTheBudgets(t *testing.T) {
 		{name: "warm step, the first of a run, that starts a child run and waits for it", budget: childBudgets.start},
 		{name: "a child run of one text, and the notice to its parent", budget: childBudgets.end},
 		{name: "warm step that continues with the end of a child run as the result of its call", budget: childBudgets.resumed},
+		{name: "the request to cancel a run that waits", budget: childEndBudgets.request},
+		{name: "warm step that closes a cancelled run that waits for a person", budget: childEndBudgets.alone},
+		{name: "warm step that closes a cancelled run that waits for a child run, and the notice to the child", budget: childEndBudgets.parent},
+		{name: "step that closes the child run, which waits for a person", budget: childEndBudgets.child},
 		{name: "a message to an idle thread, in addition to the step that sends it", budget: messageBudget},
 		takeoverOfNothing, takeoverOfTurn,
 	})

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/tool"
@@ -18,6 +19,16 @@ func delegated(ctx context.Context, call tool.Call) (tool.Result, error) {
 		return tool.Result{}, err
 	}
 	return tool.AwaitChild(run, core.ResumeAsResult), nil
+}
+
+// helper is the model of child runs. It says a text, and calls the tool first if that asks a person.
+func (b *bench) helper() *chatter {
+	return &chatter{text: 500, calls: func(messages []core.Message) int {
+		if !b.helpAsks {
+			return 0
+		}
+		return first(1)(messages)
+	}}
 }
 
 // childCosts are what a call costs that starts a child run.
@@ -74,6 +85,94 @@ func TestChildBudget(t *testing.T) {
 		all = append(all, c)
 	}
 	for i, pair := range [][2]cost{{all[0].start, all[1].start}, {all[0].end, all[1].end}, {all[0].resumed, all[1].resumed}} {
+		if pair[0].Units != pair[1].Units {
+			t.Errorf("part %d costs %+v at %d messages and %+v at %d", i, pair[0], histories()[0], pair[1], histories()[1])
+		}
+	}
+}
+
+// childEnds are what a cancel costs: the request, the step that closes a run that waits for a
+// person, the step that closes one that waits for a child run, and the step that closes the child.
+type childEnds struct{ request, alone, parent, child cost }
+
+// What each may cost. The end of a run that has an open child writes an entry with the head, and a
+// record that lists the children. The delivery writes the head of the child, and then that of the
+// run once more. Both heads also move in the index of what is due.
+var childEndBudgets = struct{ request, alone, parent, child budget }{
+	request: budget{write: 2, read: 2, rounds: 3},
+	alone:   budget{write: 5, read: 5, rounds: 8},
+	parent:  budget{write: 10, read: 10, rounds: 15},
+	child:   budget{write: 6, read: 8, rounds: 12},
+}
+
+// cancelOnce cancels a run that waits, and returns what the request and each step after it cost.
+func (b *bench) cancelOnce(t testing.TB) (costs []cost) {
+	t.Helper()
+	b.submit(t, 1)
+	for b.waiting() {
+		b.step(t)
+	}
+	b.clock.Add(int64(10 * time.Second))
+	costs = append(costs, b.measure(func() {
+		if _, err := b.CancelThread(t.Context(), core.Identity{Tenant: theThread.Tenant}, theThread.Thread); err != nil {
+			t.Fatal(err)
+		}
+	}))
+	for b.waiting() {
+		costs = append(costs, b.measure(func() { b.step(t) }))
+	}
+	if head, err := b.backend.Head(t.Context(), theThread); err != nil || head.Open() || len(head.Outbox) > 0 {
+		t.Fatalf("the run is not over: %+v, %v", head, err)
+	}
+	return costs
+}
+
+// cancelOften meters cancels of a run that waits for a person, and of one that waits for a child
+// which waits for a person.
+func cancelOften(t testing.TB, history int) childEnds {
+	t.Helper()
+	b := longThread(t, chatter{calls: first(1), text: 500}, func(t testing.TB, b *bench) {
+		b.submit(t, history)
+		b.step(t)
+		b.step(t)
+	})
+	var all [4][]cost
+	b.helpAsks = true
+	for i := range meteredSteps + 1 {
+		b.asks, b.starts = true, false
+		alone := b.cancelOnce(t)
+		b.asks, b.starts = false, true
+		with := b.cancelOnce(t)
+		if len(alone) != 2 || len(with) != 3 {
+			t.Fatalf("the cancels take %d and %d parts, want 2 and 3", len(alone), len(with))
+		}
+		for part, c := range append([]cost{with[0], alone[1]}, with[1:]...) {
+			if i > 0 { // the first steps are cold ones
+				all[part] = append(all[part], c)
+			}
+		}
+	}
+	return childEnds{mean(all[0]), mean(all[1]), mean(all[2]), mean(all[3])}
+}
+
+// TestChildEndBudget checks what the end of a run may cost that has an open child.
+func TestChildEndBudget(t *testing.T) {
+	var all []childEnds
+	for _, history := range histories() {
+		c := cancelOften(t, history)
+		at := fmt.Sprintf("at %d messages", history)
+		childEndBudgets.request.hold(t, "the request to cancel a run "+at, c.request)
+		childEndBudgets.alone.hold(t, "the close of a run without a child "+at, c.alone)
+		childEndBudgets.parent.hold(t, "the close of a run with a child "+at, c.parent)
+		childEndBudgets.child.hold(t, "the close of the child "+at, c.child)
+		for what, part := range map[string]cost{"the run": c.parent, "the child": c.child} {
+			if listed := part.Kinds["listing"].Write / meteredSteps; listed != 3 {
+				t.Errorf("the lists of %s cost %g write units, want 3", what, listed)
+			}
+		}
+		all = append(all, c)
+	}
+	for i, pair := range [][2]cost{{all[0].request, all[1].request}, {all[0].alone, all[1].alone}, {all[0].parent, all[1].parent}, {all[0].child, all[1].child}} {
 		if pair[0].Units != pair[1].Units {
 			t.Errorf("part %d costs %+v at %d messages and %+v at %d", i, pair[0], histories()[0], pair[1], histories()[1])
 		}

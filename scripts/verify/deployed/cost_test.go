@@ -38,7 +38,8 @@ var (
 )
 
 // talker is a provider of the OpenAI protocol that says 520 B, with calls if it was a person who
-// spoke last: two of the tool echo of 1 KB, or one of wait_until.
+// spoke last: two of the tool echo of 1 KB, one of wait_until, or one of an agent with a prompt of
+// 500 B. It calls nothing for an agent without tools.
 type talker struct {
 	mu   sync.Mutex
 	slow bool // says it in 100 pieces, one each 100 ms
@@ -86,15 +87,18 @@ func (p *talker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	finish := "stop"
-	if request.Messages[len(request.Messages)-1].Role == "user" {
+	if request.Messages[len(request.Messages)-1].Role == "user" && len(request.Tools) > 0 {
 		finish = "tool_calls"
 		call := func(i int, name, arguments string) {
 			quoted, _ := json.Marshal(arguments) // a string
 			say(`{"id":"c1","choices":[{"index":0,"delta":{"tool_calls":[{"index":%d,"id":"call_%d_%d","type":"function","function":{"name":%q,"arguments":%s}}]},"finish_reason":null}]}`, i, rand.Uint64(), i, name, quoted)
 		}
-		if request.Tools[0].Function.Name == timer.Tool {
-			call(0, timer.Tool, fmt.Sprintf(`{"seconds":%d}`, sleepSeconds))
-		} else {
+		switch name := request.Tools[0].Function.Name; name {
+		case timer.Tool:
+			call(0, name, fmt.Sprintf(`{"seconds":%d}`, sleepSeconds))
+		case delegateTool:
+			call(0, name, fmt.Sprintf(`{"prompt":%q}`, noise(500)))
+		default:
 			call(0, "echo", fmt.Sprintf(`{"text":%q}`, noise(1000)))
 			call(1, "echo", fmt.Sprintf(`{"text":%q}`, noise(1000)))
 		}
@@ -435,6 +439,7 @@ func TestCost(t *testing.T) {
 	k.streamed(t, &f)
 	k.followed(t, &f)
 	k.slept(t, &f)
+	k.delegated(t, &f)
 	k.coldReads(t, &f)
 	table, err := prices.Default()
 	if err != nil {

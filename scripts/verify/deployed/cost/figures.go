@@ -36,6 +36,9 @@ const (
 	Wait       = "wait"       // a run's first step: a text and a call that waits for a time
 	Early      = "early"      // a hint while the call waits
 	Wake       = "wake"       // the step that the call's time begins
+	Delegate   = "delegate"   // a run's first step: a text and a call that starts a child run
+	Child      = "child"      // the child run: a text, and the notice to its parent
+	ChildEnd   = "child_end"  // the parent's step that continues with the child's end
 )
 
 // Work is the cost of one piece of work: the median of several, so that rare additional work
@@ -69,7 +72,7 @@ type Reading struct {
 const Runs = 9
 
 // names are the pieces of work that figures must have.
-var names = []string{Submission, Calls, Answer, Chat, Sweep, Wait, Early, Wake}
+var names = []string{Submission, Calls, Answer, Chat, Sweep, Wait, Early, Wake, Delegate, Child, ChildEnd}
 
 // Parse reads figures. An unknown key and a missing piece of work are errors.
 func Parse(text []byte) (Figures, error) {

@@ -55,7 +55,7 @@ func (a Account) seconds(s float64) float64 {
 
 // inferences is the number of model calls in each piece of work; during each the process
 // looks for the mark of a follower.
-var inferences = map[string]float64{Calls: 1, Answer: 1, Chat: 2, Wait: 1}
+var inferences = map[string]float64{Calls: 1, Answer: 1, Chat: 2, Wait: 1, Delegate: 1, Child: 1}
 
 // one is the cost of a piece of work whose handler waits for this many seconds in addition
 // to its own time.
@@ -168,6 +168,30 @@ const (
 func (a Account) message() Bill {
 	p := a.Prices.Million
 	return Bill{Table: (MessageWrites*p.WriteUnits + MessageReads*p.ReadUnits) / 1e6, Queue: p.QueueRequests / 1e6}
+}
+
+// delegated is the cost of a call that another agent does with one text: of the step that starts
+// the child run, of that run, and of the step that continues with its end.
+func (a Account) delegated() Bill {
+	return a.one(Delegate, ModelSeconds).plus(a.one(Child, ModelSeconds)).plus(a.one(ChildEnd, 0))
+}
+
+// The units of the end of a run with an open child that waits for a person, beyond those of the
+// end of a run without one: see TestChildEndBudget of adapters/stores/dynamo. The run has 5 of the
+// write units, and the child's close 9. 3 of these move the child's thread in lists.
+const (
+	OpenChildWrites = 14.0
+	OpenChildReads  = 13.0
+)
+
+// openChild is what the end of a run costs more if it has an open child. The child's thread is
+// sent a hint. The step that closes it takes as long as one that continues with a child's end.
+func (a Account) openChild() Bill {
+	p := a.Prices.Million
+	return Bill{
+		Table: (OpenChildWrites*p.WriteUnits + OpenChildReads*p.ReadUnits) / 1e6, Queue: 3 * p.QueueRequests / 1e6, Requests: p.Invocations / 1e6,
+		Duration: a.seconds(a.Work[ChildEnd].Handler / 1000),
+	}
 }
 
 // follower is a minute of a stream that only waits; after a minute the client reconnects.

@@ -60,6 +60,9 @@ func (a Account) measured(b *strings.Builder) {
 		{Wait, "warm step: first step of a run, with a call that waits for a time"},
 		{Early, "wake-up while the call waits"},
 		{Wake, "warm step: wake-up of the call, with its result"},
+		{Delegate, "warm step: first step of a run, with a delegated call"},
+		{Child, "child run of one text, with the notice to its parent"},
+		{ChildEnd, "warm step: end of the child run, with the result of the call"},
 	} {
 		w := a.Work[row.name]
 		fmt.Fprintf(b, "| %s | %s | %s | %d | %d | %s | %s |\n", row.what, number(w.Write), number(w.Read), w.Queue, w.Invocations, number(w.Handler), number(w.CPU))
@@ -96,6 +99,10 @@ func (a Account) money(b *strings.Builder) {
 		{"warm step that ends with a call that waits for a time", a.one(Wait, ModelSeconds)},
 		{"wake-up while the call waits", a.one(Early, 0)},
 		{"warm step with the wake-up of the call", a.one(Wake, 0)},
+		{"warm step that ends with a delegated call", a.one(Delegate, ModelSeconds)},
+		{"child run of one text, with the notice to its parent", a.one(Child, ModelSeconds)},
+		{"warm step with the end of the child run", a.one(ChildEnd, 0)},
+		{"end of a run with an open child: what it adds to the end of a run without one", a.openChild()},
 		{"message to another thread, without the run that reads it", a.message()},
 		{"minute of a stream that only waits, at the function URL", a.follower()},
 		{"minute of a stream that follows a model in another process", a.hearing()},
@@ -103,7 +110,7 @@ func (a Account) money(b *strings.Builder) {
 		c := row.bill.times(1000)
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", row.what, usd(c.Table), usd(c.Queue), usd(c.Requests), usd(c.Duration), usd(c.Door), usd(c.Sum()))
 	}
-	fmt.Fprintf(b, "\nA run in the background is sent a second hint at its start, and another one while it works, %s to %s s after the one before. The rows of steps and chats do not include them. A chat that is over within %s s has none: with one, 1,000 chats would cost %s USD more.\n", number(SecondSeconds), number(2*SecondSeconds), number(SecondSeconds), usd(a.watched().Sum()*1000))
+	fmt.Fprintf(b, "\nA run in the background is sent a second hint at its start, and another one while it works, %s to %s s after the one before. The rows of steps, child runs and chats do not include them. A chat that is over within %s s has none: with one, 1,000 chats would cost %s USD more.\n", number(SecondSeconds), number(2*SecondSeconds), number(SecondSeconds), usd(a.watched().Sum()*1000))
 	b.WriteString("\n| Function memory | USD per 1,000 warm steps |\n|---|---|\n")
 	for _, mb := range []int{128, 256, 512, 1024} {
 		other := a
@@ -112,6 +119,8 @@ func (a Account) money(b *strings.Builder) {
 	}
 	b.WriteString("\nA run that waits for an approval costs nothing until then, unless a client keeps a stream open. A decision with edited arguments stores them twice, with the decision and with the result, and reads the record of the run once more.\n")
 	fmt.Fprintf(b, "\nA call that waits for a time costs nothing between its wake-ups, however long it waits. The one at its time costs %s USD for 1,000 calls. Before that, a call that waits for longer than 15 minutes has two wake-ups of the sweep, which cost %s USD for 1,000 calls. A shorter wait has one at most.\n", usd(a.one(Wake, 0).Sum()*1000), usd(a.sweptTwice().Sum()*1000))
+	fmt.Fprintf(b, "\nA delegated call adds three pieces of work to its run: the step that starts the child run, that run, and the step with its end. For a child of one text, they cost %s USD for 1,000 calls. While the run waits for the child, it costs nothing, however long it waits. A hint that comes before the child's end finds nothing to do, and costs %s USD for 1,000.\n", usd(a.delegated().Sum()*1000), usd(a.one(Early, 0).Sum()*1000))
+	fmt.Fprintf(b, "\nThe end of a run cancels its open children. For that, it stores an entry with its head and a record that lists them, and writes to the thread of each child. The close of a child is a step without a model call. With one child that waits for a person, this adds %s write units to the end of a run, and %s USD to 1,000 ends.\n", number(OpenChildWrites), usd(a.openChild().Sum()*1000))
 	b.WriteString("\nThree kinds of data are there for people only:\n\n- **Requests as sent.** Each turn has 44 bytes more. The first turn of a thread stores one record more, with tools and system prompt. So does each turn after they have changed. A plugin that changes messages can add another one.\n- **Times of steps.** Each turn has 25 to 40 bytes more. Each failed call of its model adds about 100.\n- **Lists.** A list of runs reads head and title of each thread, and the record of each run. A list of threads reads head, title and one listing of each thread. A list of approvals reads the head, the run and its calls, and for names two or three records more. Most records are one read unit each.\n")
 }
 
