@@ -333,7 +333,7 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 		th.calls.acts[key] = th.calls.acts[key] && left.Suspend == nil
 		return left, err
 	}
-	if _, err := th.asks.tell(ctx, t.spec.Name, call, key); err != nil {
+	if _, err := th.asks.mail(ctx, t.spec.Name, call, key); err != nil {
 		return tool.Result{}, err
 	}
 	if suspended, ok, err := th.asks.ask(ctx, t.spec.Name, key, call); ok || err != nil {

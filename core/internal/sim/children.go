@@ -24,6 +24,7 @@ var childNames = []string{"echo", "child", "child", "childresult", "once", "slow
 
 // children are what the checks know of them.
 type children struct {
+	post      post               // messages between threads
 	byCall    map[string]*child  // by the key of the call
 	byRun     map[core.ID]*child // once they were started
 	byThread  map[*threadState]*child

@@ -56,16 +56,16 @@ func (th *threadState) noteSent(e thread.OutboxEntry) {
 	if !ok {
 		return
 	}
-	w.post.sent++
-	l := w.post.byID[e.ID]
+	w.family.post.sent++
+	l := w.family.post.byID[e.ID]
 	if l == nil {
 		l = &letter{id: e.ID, from: th, to: to, text: text}
-		if w.post.byText[text] != nil {
-			th.fail("message %q has two ids, %s and %s", text, w.post.byText[text].id, e.ID)
+		if w.family.post.byText[text] != nil {
+			th.fail("message %q has two ids, %s and %s", text, w.family.post.byText[text].id, e.ID)
 		}
-		w.post.byID[e.ID], w.post.byText[text] = l, l
+		w.family.post.byID[e.ID], w.family.post.byText[text] = l, l
 	}
-	l.place, l.failed, l.tries = w.post.sent, false, e.Tries
+	l.place, l.failed, l.tries = w.family.post.sent, false, e.Tries
 	if e.Tries != 0 {
 		th.fail("the new message %s was tried %d times", e.ID, e.Tries)
 	}
@@ -98,14 +98,14 @@ func (th *threadState) checkTried(was, is thread.OutboxEntry) {
 	if is.Tries != was.Tries && is.Tries != was.Tries+1 || is.Tries >= maxLetterTries {
 		th.fail("the message %s was tried %d times, and then %d", is.ID, was.Tries, is.Tries)
 	}
-	if l := th.w.post.byID[is.ID]; l != nil {
+	if l := th.w.family.post.byID[is.ID]; l != nil {
 		l.tries = is.Tries
 	}
 }
 
 // checkLetterGone looks at a message that leaves the outbox: it is delivered, or in the list.
 func (th *threadState) checkLetterGone(e thread.OutboxEntry) {
-	l := th.w.post.byID[e.ID]
+	l := th.w.family.post.byID[e.ID]
 	if l == nil || !l.input.IsZero() {
 		return
 	}
@@ -155,7 +155,7 @@ func (th *threadState) noteDelivered(id core.ID) {
 	}
 	text := q.Messages[0].Text()
 	end, isEnd := strings.CutPrefix(text, childOver)
-	switch l := th.w.post.byText[text]; {
+	switch l := th.w.family.post.byText[text]; {
 	case th.inputs.startsAgain(text):
 		return
 	case isEnd:
@@ -194,7 +194,7 @@ func (th *threadState) checkDelivery(l *letter, id core.ID) {
 	if l.to != th.p.key.Thread {
 		th.fail("the message %s is for thread %s", l.id, l.to)
 	}
-	for _, o := range w.post.byID {
+	for _, o := range w.family.post.byID {
 		if o.from == l.from && o.to == l.to && o.place < l.place && o.input.IsZero() && !o.failed {
 			th.fail("the message %s is delivered before %s, which was sent earlier", l.id, o.id)
 		}
@@ -238,7 +238,7 @@ func (th *threadState) checkAsideTold(text string) {
 // checkLetters: when all is over, each message is delivered or listed, and no run is open that has
 // not been told of a child in the background.
 func (au *auditor) checkLetters() {
-	for _, l := range au.w.post.byID {
+	for _, l := range au.w.family.post.byID {
 		if l.input.IsZero() && !l.failed {
 			au.w.fail(l.from.p, "the message %s to %s is lost: %+v", l.id, l.to, l.from.p.head)
 		}

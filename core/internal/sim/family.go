@@ -91,7 +91,7 @@ func (au *auditor) checkEnds() {
 		_, waits := parent.head.RunStatus(c.call.Run)
 		switch listed := slices.Contains(parent.head.Run.Children, run); {
 		case live && !waits && !detaches(c.call.Key()):
-			au.w.fail(c.th.p, "run %s goes on, and its parent %s is over: %+v", run, c.call.Run, c.th.p.head)
+			au.w.fail(c.th.p, "run %s continues, and its parent %s is over: %+v", run, c.call.Run, c.th.p.head)
 		case !live && listed && parent.head.Run.ID == c.call.Run:
 			au.w.fail(parent, "run %s is over and still listed: %+v", run, parent.head)
 		}
@@ -100,7 +100,7 @@ func (au *auditor) checkEnds() {
 
 // checkChildShown: what a stream shows of a child run is about a run that calls have started
 // below its own, and a call that is shown to wait has waited.
-func (w *World) checkChildShown(th *threadState, e core.Event) {
+func checkChildShown(w *World, th *threadState, e core.Event) {
 	var c *child
 	if p := w.storage.byKey[core.ThreadKey{Tenant: th.p.key.Tenant, Thread: e.Child.ThreadID}]; p != nil {
 		c = w.family.byThread[p.state]

@@ -73,7 +73,7 @@ func (sc scripted) letterTools() (list []tool.Tool) {
 // the background; "": it does neither. So it is with all calls of a run that a message has started,
 // and with those that come after the most messages: threads would write to each other for ever.
 func (sc scripted) letterTool(s script, name string) string {
-	if !sc.w.config.Agents.Letters || sc.w.post.sent >= mostLetters {
+	if !sc.w.config.Agents.Letters || sc.w.family.post.sent >= mostLetters {
 		return ""
 	}
 	if in := sc.w.threadOf(s.name).inputs.byText[s.name]; in == nil || in.mode == modeLetter {
@@ -90,9 +90,9 @@ func (sc scripted) letterTool(s script, name string) string {
 	return ""
 }
 
-// tell is the work of a tool that sends messages: two to one thread, one after the other. Some
+// mail is the work of a tool that sends messages: two to one thread, one after the other. Some
 // calls send first what could not be delivered. ok reports that it is one.
-func (as *asks) tell(ctx context.Context, name string, call tool.Call, key string) (ok bool, err error) {
+func (as *asks) mail(ctx context.Context, name string, call tool.Call, key string) (ok bool, err error) {
 	if name != "tell" {
 		return false, nil
 	}
@@ -121,7 +121,7 @@ func (as *asks) tell(ctx context.Context, name string, call tool.Call, key strin
 			as.checkUnsent(to, existed, refusal)
 		case err != nil:
 			return true, err
-		case as.th.w.post.byID[id] == nil:
+		case as.th.w.family.post.byID[id] == nil:
 			as.th.fail("call %s has sent the message %s, which no head ever had", key, id)
 		}
 	}

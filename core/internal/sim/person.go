@@ -219,7 +219,7 @@ func (as *asks) heardBy(words *reading) func(core.Event) {
 		as.th.w.foldBytes([]byte(e.Position))
 		shown.check(e)
 		if e.Child != nil {
-			as.th.w.checkChildShown(as.th, e)
+			checkChildShown(as.th.w, as.th, e)
 			return
 		}
 		calls.hear(e)

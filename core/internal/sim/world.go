@@ -137,7 +137,6 @@ type World struct {
 	admissions admissions
 	forks      forks
 	timers     timers
-	post       post
 	received   received
 
 	people   people
@@ -211,7 +210,7 @@ func New(c Config) *World {
 	w.people, w.scripted, w.auditor = newPeople(w), scripted{w}, auditor{w}
 	w.admissions = admissions{limits: w.scripted.limitsFor(), over: map[tenantDay]*overrun{}, crossed: map[string]bool{}, twice: map[tenantDay]*spending{}, stays: map[string]spending{}, runs: map[core.ID]*admitted{}, charged: map[store.Use]bool{}, taken: map[taking]int{}, by: map[core.ID]charger{}, last: map[core.ID]time.Duration{}, turns: map[store.Use]bool{}}
 	w.forks.random = random{mix(c.Seed ^ 0xf0)}
-	w.timers, w.post = newTimers(c), newPost()
+	w.timers, w.family.post = newTimers(c), newPost()
 	agents, err := registry.New(w.scripted.parts())
 	if err != nil {
 		w.violate("resolve the agents: %v", err)

@@ -84,7 +84,7 @@ type Parent struct {
 	// ToolCall is the id of the call that started the child, as the model named it; empty:
 	// not known.
 	ToolCall string `json:"tool_call,omitempty"`
-	// Listed means that the parent's head lists the child until its end is told there: see
+	// Listed means that the parent's head lists the child until it knows of its end: see
 	// [AddChild].
 	Listed bool `json:"listed,omitempty"`
 	// Detached means that the end of the parent does not end the child.

@@ -11,14 +11,14 @@ var messageMutants = []mutant{
 	{
 		Name: "each try delivers a message under another id",
 		File: "core/mailbox/message.go",
-		Old:  "	key, id := core.ThreadKey{Tenant: from.Tenant, Thread: m.To.Thread}, messageInput(m.ID)\n",
-		New:  "	key, id := core.ThreadKey{Tenant: from.Tenant, Thread: m.To.Thread}, s.env.NewID()\n",
+		Old:  "core.ThreadKey{Tenant: p.from.Tenant, Thread: m.To.Thread}, messageInput(m.ID)\n",
+		New:  "core.ThreadKey{Tenant: p.from.Tenant, Thread: m.To.Thread}, p.s.env.NewID()\n",
 	},
 	{
 		Name: "a message overtakes an earlier one",
 		File: "core/mailbox/message.go",
-		Old:  "			until = max(earlier.Next, 1)\n",
-		New:  "			until = 0\n",
+		Old:  "			until = max(earlier.Next, 1) ",
+		New:  "			until = 0 ",
 	},
 	{
 		Name: "a message leaves the outbox after a failed try",
@@ -53,7 +53,7 @@ var messageMutants = []mutant{
 	{
 		Name: "the end of a child in the background is not told",
 		File: "core/mailbox/childended.go",
-		Old:  "		if over, err = s.sayToParent(ctx, key, parent, child.run); err != nil {\n",
-		New:  "		if over, err = false, s.dropChild(ctx, key, parent, child.run.ID); err != nil {\n",
+		Old:  "		if over, err = sayToParent(ctx, s, key, parent, child.run); err != nil {\n",
+		New:  "		if over, err = false, dropChild(ctx, s, key, parent, child.run.ID); err != nil {\n",
 	},
 }
