@@ -7,6 +7,7 @@ var messageMutants = []mutant{
 		File: "core/mailbox/submit.go",
 		Old:  "	_, _, ok, err := u.s.reads.accepted(ctx, u.in.Thread, head, u.ids.run, u.ids.dispatch)\n",
 		New:  "	if u.placing.message != nil {\n		return false, nil\n	}\n	_, _, ok, err := u.s.reads.accepted(ctx, u.in.Thread, head, u.ids.run, u.ids.dispatch)\n",
+		Also: []change{{"core/mailbox/change.go", "	case p.message != nil && p.mayJoin(in, head):\n		return thread.Input{ID: ids.dispatch, Kind: thread.InboxInternal, Owner: in.User, Dedupe: key}\n", "	case p.message != nil && p.mayJoin(in, head):\n		return thread.Input{ID: ids.dispatch, Kind: thread.InboxInternal, Owner: in.User}\n"}},
 	},
 	{
 		Name: "each try delivers a message under another id",
