@@ -15,6 +15,30 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
+// The life of a child run, and where each part of it is:
+//
+//  1. A tool calls [tool.Call.Start]. Its step still holds the claim of the parent's thread.
+//  2. The head of that thread lists the run (thread.AddChild). From here on whatever ends the
+//     parent owes the child a cancel, also if the process dies before it enqueues the child.
+//  3. The child is submitted to its own thread, under ids that follow from the call. A call that
+//     runs again, in any process, submits the same child: it is a duplicate, and sends another
+//     hint.
+//  4. Its first step reads the parent's head, and ends the child if nothing waits for it any
+//     more (core/internal/run/orphan.go). That closes the gap between 2 and 3: a process that
+//     stood still there may enqueue a child whose parent is long over.
+//  5. The parent's step ends with a ticket of kind child, and releases its claim. Nothing is
+//     held or billed while it waits.
+//  6. The end of the child is in the outbox of its thread, with the write that makes it final.
+//     Its delivery decides the parent's ticket, which takes the child from the list
+//     (core/mailbox/childended.go). A ticket that does not exist yet is waited for.
+//  7. If the parent ends first, its thread owes the listed runs a cancel
+//     (core/mailbox/childcancel.go). It ends them as a person's cancel would, and they owe their
+//     own children another one. A detached child is left alone.
+//
+// No step of this waits for another thread. Each write is one transition of one head, so that
+// two trees of runs cannot block each other: a call waits only for runs on child threads of its
+// own thread, where nothing else of the tree is queued.
+
 // maxCallID is the longest id of a call that a child run names, in bytes: providers choose
 // them.
 const maxCallID = 128

@@ -12,6 +12,14 @@ import (
 // changed, and between two looks at what its model says.
 const childEvery = 500 * time.Millisecond
 
+// A child run is followed like any other run, by a follower of its own. What differs is its
+// listener: progress sums the events up and shows the sum, since the client has asked for the
+// parent's run. A client that wants each event follows the child's own stream.
+//
+// The order within one look matters. The runs below a child are settled before the child shows
+// its head, since what the head has may follow from their ends; and they are looked at after it,
+// since the head may have started them.
+
 // descendant is a child run that a stream follows. A follower shows its run to progress, which
 // shows the stream of the parent what is in it.
 //

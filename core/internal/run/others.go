@@ -7,15 +7,6 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// Others reads, cancels and notifies runs of other threads for tools: see [tool.Call.Others].
-type Others interface {
-	ChildRun(ctx context.Context, call tool.Call, run core.ID) (core.Run, error)
-	CancelRun(ctx context.Context, call tool.Call, run core.ID) (cancelled int, err error)
-	SendMessage(ctx context.Context, call tool.Call, m tool.Message) (core.ID, error)
-	FailedMessages(ctx context.Context, call tool.Call) ([]tool.FailedMessage, error)
-	RecoverMessages(ctx context.Context, call tool.Call, again bool) (messages int, err error)
-}
-
 // others is a call's access to other threads. A call that was abandoned gets none, and beside
 // the commit of its turn it waits for that, as StartChild does.
 type others struct{ parts *parts }

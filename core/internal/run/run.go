@@ -58,6 +58,15 @@ type Children interface {
 	StartChild(ctx context.Context, call tool.Call, child tool.Child, list func(context.Context, core.ID) error) (run core.ID, err error)
 }
 
+// Others reads, cancels and notifies runs of other threads for tools: see [tool.Call.Others].
+type Others interface {
+	ChildRun(ctx context.Context, call tool.Call, run core.ID) (core.Run, error)
+	CancelRun(ctx context.Context, call tool.Call, run core.ID) (cancelled int, err error)
+	SendMessage(ctx context.Context, call tool.Call, m tool.Message) (core.ID, error)
+	FailedMessages(ctx context.Context, call tool.Call) ([]tool.FailedMessage, error)
+	RecoverMessages(ctx context.Context, call tool.Call, again bool) (messages int, err error)
+}
+
 // Options configures a Stepper. Env, Store, Committer and Agents are required.
 type Options struct {
 	Env       *env.Env
