@@ -33,7 +33,7 @@ func withClerk(parts agent.Parts) agent.Parts {
 func withLead(parts agent.Parts) agent.Parts {
 	parts.Specs = append(parts.Specs, agent.Spec{
 		ID: "lead", Model: "clerk", Description: "Leaves work to others.",
-		AllowedTools: []string{}, Delegates: []string{"coordinator", "clerk"}, ExecutionMode: agent.ParallelStreaming,
+		AllowedTools: []string{}, Delegates: []string{"coordinator", "clerk", "desk"}, ExecutionMode: agent.ParallelStreaming,
 	})
 	return parts
 }

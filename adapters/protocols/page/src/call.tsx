@@ -40,7 +40,7 @@ export function Calls({ turn, record, onDecided }: Properties) {
   const cards = all.map(({ call, stored }, i) => (
     <Fragment key={call.id}>
       <CallCard call={call} stored={stored} times={times[i]} scale={scale} turn={turn} ended={!open} asking={!!open?.children.asking(call.id)} />
-      {open && works(call) && <Family record={open} call={call.id} name={coded(call.name)} />}
+      {open && <Family record={open} call={call.id} name={coded(call.name)} waits={works(call)} />}
     </Fragment>
   ));
   const below = open?.children.tickets.filter((t) => turn.calls.some((c) => c.id === open.children.runs.get(t.run_id)?.call)) ?? [];

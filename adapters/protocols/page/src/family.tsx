@@ -1,4 +1,4 @@
-// The child runs that a call waits for, as a tree below it.
+// The child runs that a call waits for, or has left to the background, as a tree below it.
 import type { ShownChild } from './children';
 import { count } from './format';
 import { Shown } from './hidden';
@@ -6,8 +6,9 @@ import { Icon, Status, outcome } from './icons';
 import type { RunRecord } from './record';
 
 // Family shows what the runs do that a call of a run has started.
-export function Family({ record, call, name }: { record: RunRecord; call: string; name: string }) {
+export function Family({ record, call, name, waits }: { record: RunRecord; call: string; name: string; waits: boolean }) {
   const runs = record.children.of(record.id, call);
+  if (!waits && runs.every((c) => c.progress.status === 'done')) return null;
   if (!runs.length) return null;
   return <div class="family" role="group" aria-label={`Child runs of ${name}`}><Branch record={record} runs={runs} /></div>;
 }

@@ -63,6 +63,23 @@ export const team = (on) => ({
     await field.press('Enter');
     await log(page).getByText(/^clerk: .*blue/).waitFor();
   }),
+  'the tools of a child run are shown while they run': on(async (page) => {
+    await page.goto(`${page.url().replace(/#.*/, '')}#/?agent=lead`);
+    await say(page, 'team: desk scan for long');
+    await tree(page, 'desk').getByText('scan', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Stop the run' }).click();
+    await tree(page, 'desk').waitFor({ state: 'detached' });
+  }),
+  'what others decide for a child run is seen in the chat of its parent': on(async (page) => {
+    await coordinates(page, 'buyer approve: elsewhere', 'elsewhere');
+    await tree(page, 'buyer').getByText('waiting', { exact: true }).waitFor();
+    const base = page.url().replace(/#.*/, '');
+    const { approvals } = await (await page.request.get(`${base}v1/approvals`)).json();
+    const { run_id, suspension_id } = approvals.find((a) => a.arguments.text === 'elsewhere');
+    await page.request.post(`${base}v1/runs/${run_id}/decision`, { data: { suspension_id, action: 'resume', decision_id: 'elsewhere' } });
+    await log(page).getByText('buyer: Done: elsewhere').waitFor();
+    assert.equal(await ticket(page).count(), 0);
+  }),
   'the page of a run has the runs above and below it': on(async (page) => {
     await coordinates(page, 'coordinator team: buyer approve: there', 'there', 'lead');
     await tree(page, 'coordinator').getByRole('link', { name: 'coordinator' }).click();
@@ -73,12 +90,13 @@ export const team = (on) => ({
     const runs = page.getByRole('group', { name: 'Child runs' });
     await runs.getByRole('link', { name: 'coordinator' }).waitFor();
     await runs.getByRole('listitem').getByRole('listitem').getByRole('link', { name: 'buyer' }).waitFor();
-    await looks(page);
+    assert.deepEqual(await tooWide(page), []);
     const asks = page.getByRole('region', { name: 'Child runs ask' });
     await asks.getByRole('button', { name: 'Approve' }).click();
     await asks.waitFor({ state: 'detached' });
     await page.getByRole('complementary').getByText('coordinator: buyer: Done: there').waitFor();
-    assert.equal(await runs.getByText('done', { exact: true }).count(), 2);
+    await runs.getByText('done', { exact: true }).nth(1).waitFor();
+    await looks(page);
   }),
   'what a child run asks names its parent among the calls that wait': on(async (page) => {
     await coordinates(page, 'researcher echo: prices | buyer approve: listed', 'listed');
