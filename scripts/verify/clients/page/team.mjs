@@ -70,15 +70,25 @@ export const team = (on) => ({
     await page.getByRole('button', { name: 'Stop the run' }).click();
     await tree(page, 'desk').waitFor({ state: 'detached' });
   }),
-  'what others decide for a child run is seen in the chat of its parent': on(async (page) => {
-    await coordinates(page, 'buyer approve: elsewhere', 'elsewhere');
-    await tree(page, 'buyer').getByText('waiting', { exact: true }).waitFor();
+  'what others decide for a child run is seen in the chat and on the page of its parent': on(async (page) => {
+    await coordinates(page, 'buyer approve: elsewhere | buyer approve: later', 'elsewhere');
+    await ticket(page).getByText('later', { exact: true }).waitFor();
     const base = page.url().replace(/#.*/, '');
-    const { approvals } = await (await page.request.get(`${base}v1/approvals`)).json();
-    const { run_id, suspension_id } = approvals.find((a) => a.arguments.text === 'elsewhere');
-    await page.request.post(`${base}v1/runs/${run_id}/decision`, { data: { suspension_id, action: 'resume', decision_id: 'elsewhere' } });
-    await log(page).getByText('buyer: Done: elsewhere').waitFor();
-    assert.equal(await ticket(page).count(), 0);
+    const others = async (text) => { // approve it
+      const { approvals } = await (await page.request.get(`${base}v1/approvals`)).json();
+      const { run_id, suspension_id, parent } = approvals.find((a) => a.arguments.text === text);
+      await page.request.post(`${base}v1/runs/${run_id}/decision`, { data: { suspension_id, action: 'resume', decision_id: text } });
+      return parent.run_id;
+    };
+    const parent = await others('elsewhere');
+    await ticket(page).getByText('elsewhere', { exact: true }).waitFor({ state: 'detached' });
+    assert.equal(await ticket(page).count(), 1);
+    await page.goto(`${base}#/runs/${parent}`);
+    const asks = page.getByRole('region', { name: 'Child runs ask' });
+    await asks.getByText('later', { exact: true }).waitFor();
+    await others('later');
+    await asks.waitFor({ state: 'detached' });
+    await page.getByRole('complementary').getByText('buyer: Done: later').waitFor();
   }),
   'the page of a run has the runs above and below it': on(async (page) => {
     await coordinates(page, 'coordinator team: buyer approve: there', 'there', 'lead');
