@@ -28,6 +28,16 @@ func withClerk(parts agent.Parts) agent.Parts {
 	return parts
 }
 
+// withLead adds the agent lead to the parts of a deployment. It leaves work to agents that leave
+// work to others, or ask.
+func withLead(parts agent.Parts) agent.Parts {
+	parts.Specs = append(parts.Specs, agent.Spec{
+		ID: "lead", Model: "clerk", Description: "Leaves work to others.",
+		AllowedTools: []string{}, Delegates: []string{"coordinator", "clerk", "desk"}, ExecutionMode: agent.ParallelStreaming,
+	})
+	return parts
+}
+
 type clerkModel struct{ model.Model }
 
 // Stream implements model.Model: "calls: [{"name":N,"arguments":A}]" makes these calls, then

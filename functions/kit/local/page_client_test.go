@@ -71,7 +71,7 @@ func TestPageClient(t *testing.T) {
 // TestPageClientComputes looks at the parts of the page that need no browser.
 func TestPageClientComputes(t *testing.T) {
 	folder := t.TempDir()
-	command := exec.CommandContext(t.Context(), "go", "tool", "esbuild", "src/patch.ts", "src/scale.ts", "src/characters.ts", "src/highlight.ts", "src/growing.ts", "--bundle", "--format=esm", "--outdir="+folder, "--log-level=warning")
+	command := exec.CommandContext(t.Context(), "go", "tool", "esbuild", "src/patch.ts", "src/scale.ts", "src/characters.ts", "src/highlight.ts", "src/growing.ts", "src/children.ts", "--bundle", "--format=esm", "--outdir="+folder, "--log-level=warning")
 	command.Dir = "../../../adapters/protocols/page"
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -26,7 +26,7 @@ func servePage(t *testing.T) string {
 		t.Fatal(err)
 	}
 	s.Data = filepath.Join(t.TempDir(), "data.db")
-	url, _ := serveWhole(t, s, demonstration.With(withClerk).With(withDesk).With(withPainter))
+	url, _ := serveWhole(t, s, demonstration.With(withClerk).With(withLead).With(withDesk).With(withPainter))
 	return url
 }
 

@@ -1,8 +1,10 @@
 // The calls of tools in the chat: one as a line that opens, several of a step as a group on
 // one scale of time.
+import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import { asksYou } from './asked';
 import { Child, childOf } from './child';
+import { Family } from './family';
 import { duration, moment } from './format';
 import { FileView } from './file';
 import { Shown, coded } from './hidden';
@@ -22,7 +24,8 @@ interface Properties {
   onDecided: (suspension: string) => void;
 }
 
-// Calls shows what a turn calls: those that wait for a person or a time as their tickets.
+// Calls shows what a turn calls: those that wait for a person or a time as their tickets, also
+// those of child runs.
 export function Calls({ turn, record, onDecided }: Properties) {
   record?.version.value;
   const asks = (c: ShownCall) => c.status === 'waiting' && !!c.ticket && asksYou(c.ticket);
@@ -33,7 +36,14 @@ export function Calls({ turn, record, onDecided }: Properties) {
   const now = useNow(lines.some(works));
   const times = all.map(({ call, stored }) => timesOf(call, stored, now));
   const scale = scaleOf(times);
-  const cards = all.map(({ call, stored }, i) => <CallCard key={call.id} call={call} stored={stored} times={times[i]} scale={scale} turn={turn} ended={!record || record.complete} />);
+  const open = record && !record.complete ? record : undefined;
+  const cards = all.map(({ call, stored }, i) => (
+    <Fragment key={call.id}>
+      <CallCard call={call} stored={stored} times={times[i]} scale={scale} turn={turn} ended={!open} asking={!!open?.children.asking(call.id)} />
+      {open && <Family record={open} call={call.id} name={coded(call.name)} waits={works(call)} />}
+    </Fragment>
+  ));
+  const below = open?.children.tickets.filter((t) => turn.calls.some((c) => c.id === open.children.runs.get(t.run_id)?.call)) ?? [];
   return (
     <>
       {cards.length > 1 ? (
@@ -44,6 +54,7 @@ export function Calls({ turn, record, onDecided }: Properties) {
       ) : cards}
       {turn.calls.filter(sleeps).map((c) => <TimerCard key={c.id} run={turn.run} ticket={c.ticket!} onDecided={onDecided} />)}
       {turn.calls.filter(asks).map((c) => <TicketCard key={c.id} waiting={ofTicket(turn.run, c.ticket!)} onDecided={onDecided} />)}
+      {below.map((t) => <TicketCard key={`${t.run_id} ${t.suspension_id}`} waiting={ofTicket(turn.run, t, t.agent_id)} onDecided={onDecided} />)}
     </>
   );
 }
@@ -125,12 +136,12 @@ function changesOf(c: ShownCall, s: StepCall | undefined): [name: string, was: J
 
 const approved = (c: ShownCall, s: StepCall | undefined) => c.status !== 'set' && (!c.ticket || asksYou(c.ticket)) && !childOf(c, s) && (s?.action ?? c.answered) === 'resume';
 
-function signOf(c: ShownCall, s: StepCall | undefined): readonly [tone: string, sign: IconName | '', word: string] {
+function signOf(c: ShownCall, s: StepCall | undefined, asking: boolean): readonly [tone: string, sign: IconName | '', word: string] {
   const changes = changesOf(c, s).length;
   const woken = wokenAs(c, s);
   if (woken && toneOf(c.status) === 'done') return ['done', 'check', woken];
   if (c.status === 'ok' && approved(c, s)) return ['done', 'check', changes ? `approved with ${changes} change${changes > 1 ? 's' : ''}` : 'approved'];
-  if (c.status === 'waiting' && c.ticket?.kind === 'child') return ['running', '', 'child run works'];
+  if (c.status === 'waiting' && c.ticket?.kind === 'child') return asking ? ['waiting', 'pause', 'child run asks you'] : ['running', '', 'child run works'];
   return signs[c.status] ?? ['queued', 'dot', c.status];
 }
 
@@ -141,15 +152,16 @@ interface CardProperties {
   scale: Scale;
   turn: Turn;
   ended: boolean;
+  asking: boolean; // a child run of it waits for an answer
 }
 
-function CallCard({ call, stored, times, scale, turn, ended }: CardProperties) {
+function CallCard({ call, stored, times, scale, turn, ended, asking }: CardProperties) {
   const selected = route.value.call === call.id && route.value.run === turn.run;
   const [open, setOpen] = useState(false);
   const child = childOf(call, stored);
   const question = questionOf(call);
   const result = call.message || call.result !== undefined ? ` → ${oneLine(call.message || call.result, 60)}` : '';
-  const [tone, sign, word] = signOf(call, stored);
+  const [tone, sign, word] = signOf(call, stored, asking);
   const running = works(call);
   return (
     <details

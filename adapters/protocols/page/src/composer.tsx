@@ -12,7 +12,7 @@ import { Shown, coded } from './hidden';
 import { Icon } from './icons';
 import { Problem } from './problem';
 import { Told, tell } from './told';
-import type { Block, Ticket } from './types';
+import type { Block, ChildTicket, Ticket } from './types';
 
 interface Properties {
   conversation: Conversation;
@@ -26,8 +26,9 @@ export function Composer({ conversation, agent, onSaid }: Properties) {
   const record = conversation.active.value;
   record?.version.value;
   const open = (record && !record.complete ? record.tickets : []).map((t) => t.ticket).filter((t) => t.kind !== 'child' && !t.keep && !outcomeOf(record!.id, t));
-  const questions = open.filter(isQuestion);
-  const waits = open.map((t) => t.suspension_id).join(' ');
+  const below: Ticket[] = record && !record.complete ? record.children.tickets : []; // a message cancels none of them
+  const questions = [...open, ...below.filter((t) => !outcomeOf(record!.id, t))].filter(isQuestion);
+  const waits = [...open, ...below].map((t) => t.suspension_id).join(' ');
   const [instead, setInstead] = useState(''); // what waited when the user wanted to say something else
   const [answers, setAnswers] = useState(''); // the tickets that the user chose to answer, although the field has a draft
   const started = !conversation.fresh || record !== undefined;
@@ -41,13 +42,13 @@ export function Composer({ conversation, agent, onSaid }: Properties) {
   useEscape(questions.length > 0 && instead === waits, () => setInstead(''));
   const begun = draftOf(name).text.value !== '' || draftOf(name).files.value.length > 0;
   const answering = questions.length > 0 && instead !== waits && (!begun || answers === waits);
-  const asked = conversation.active.value?.tickets.filter((t) => t.ticket.kind !== 'child').map((t) => t.ticket).filter(isQuestion) ?? [];
+  const asked = [...(record?.tickets.filter((t) => t.ticket.kind !== 'child').map((t) => t.ticket) ?? []), ...below].filter(isQuestion);
   return (
     <>
       <Told />
       {answering ? (
         <AnswerField
-          key={questions[0].suspension_id} run={record!.id} ticket={questions[0]} agent={record!.agent || agent} at={asked.indexOf(questions[0]) + 1} of={asked.length}
+          key={questions[0].suspension_id} run={record!.id} ticket={questions[0]} agent={below.find((t) => t === questions[0]) ? (questions[0] as ChildTicket).agent_id ?? '' : record!.agent || agent} at={asked.indexOf(questions[0]) + 1} of={asked.length}
           onInstead={() => setInstead(waits)} onDecided={() => void conversation.decided(record!, questions[0].suspension_id)}
         />
       ) : (
@@ -128,6 +129,7 @@ function MessageField({ conversation, agent, onSaid, name, open, sure, onAnswer 
       {problem !== undefined && <Problem error={problem} />}
       {note && <p class="meta" role="status">{note}</p>}
       {open.length > 0 && (asks || sure || onAnswer) && <Instead open={open} asks={asks && !sure} onSend={() => send(true)} onKeep={() => (setAsks(false), field.current?.focus())} onAnswer={onAnswer} />}
+      {open.length === 0 && onAnswer && <div class="note"><Icon name="ask" /><p class="grow">A child run asks you a question.</p><button type="button" onClick={onAnswer}>Answer it</button></div>}
       {files.value.length > 0 && (
         <ul class="files" aria-label="Files">
           {files.value.map((b, i) => (

@@ -2,9 +2,9 @@
 // and the run that is open.
 import { computed, signal } from '@preact/signals';
 import { Refused, Unreachable, call, get, newID, query, reachedAgain, segment } from './api';
-import { begin, follow, leave, recordOf } from './follow';
+import { answered, begin, follow, leave, recordOf } from './follow';
 import { newCall, type RunRecord, type ShownCall, type Step, type Turn } from './record';
-import type { Block, Message, Run } from './types';
+import type { Block, ChildTicket, Message, Run } from './types';
 
 export interface ThreadInfo {
   thread_id: string;
@@ -167,7 +167,7 @@ export class Conversation {
   watch(record: RunRecord, run?: Run): void {
     const known = this.active.value === record;
     this.active.value = record;
-    if (known && record.status === 'waiting' && run?.status === 'waiting') return; // nothing new
+    if (known && record.status === 'waiting' && run?.status === 'waiting' && asksOf(record.children.tickets) === asksOf(run.children?.tickets)) return; // nothing new
     if (this.watched === record.id) return;
     this.watched = record.id;
     void (async () => {
@@ -190,12 +190,7 @@ export class Conversation {
 
   // decided follows a run that has an answer, until it has read it.
   async decided(record: RunRecord, suspension: string): Promise<void> {
-    const waits = () => record.tickets.some((t) => t.ticket.suspension_id === suspension);
-    for (let wait = 100; waits() && wait < 20_000 && !this.closed; wait *= 2) {
-      this.watch(record);
-      await follow(record);
-      if (waits()) await new Promise((done) => setTimeout(done, wait));
-    }
+    await answered(record, suspension, (r) => (this.watch(r), follow(r)), () => this.closed);
   }
 
   private async quietly(f: () => Promise<void>): Promise<void> {
@@ -379,6 +374,8 @@ export class Conversation {
     return item;
   }
 }
+
+const asksOf = (tickets: ChildTicket[] = []) => tickets.map((t) => `${t.run_id} ${t.suspension_id}`).sort().join();
 
 // opener tells the input that began the open run from what was steered to it: both are
 // said to wait until a step has read them, and the run is at the first already.

@@ -15,8 +15,8 @@ export const outcomes = signal<Record<string, Outcome>>({});
 
 const keyOf = (run: string, suspension: string) => `${run} ${suspension}`;
 
-export const outcomeOf = (run: string, t: { suspension_id: string; decision?: Ticket['decision'] }): Outcome | undefined =>
-  outcomes.value[keyOf(run, t.suspension_id)] ?? (t.decision && { action: t.decision.action, others: false, reason: t.decision.reason });
+export const outcomeOf = (run: string, t: { run_id?: string; suspension_id: string; decision?: Ticket['decision'] }): Outcome | undefined =>
+  outcomes.value[keyOf(t.run_id ?? run, t.suspension_id)] ?? (t.decision && { action: t.decision.action, others: false, reason: t.decision.reason });
 
 export interface Decision {
   action: 'resume' | 'cancel';
@@ -27,18 +27,19 @@ export interface Decision {
   remember_as?: string;
 }
 
-// decide sends an answer. If another one was faster, it returns that.
-export async function decide(run: string, ticket: { suspension_id: string; tool_call_id: string }, d: Decision): Promise<Outcome> {
+// decide sends an answer, to the run that has asked or to one that has started it. If another one was faster, it returns that.
+export async function decide(run: string, ticket: { run_id?: string; suspension_id: string; tool_call_id: string }, d: Decision): Promise<Outcome> {
+  const asks = ticket.run_id ?? run;
   let outcome: Outcome = { action: d.action, others: false, reason: d.reason };
   try {
-    await call('POST', `v1/runs/${run}/decision`, { suspension_id: ticket.suspension_id, decision_id: newID(), ...d });
+    await call('POST', `v1/runs/${run}/decision`, { ...(asks !== run && { run_id: asks }), suspension_id: ticket.suspension_id, decision_id: newID(), ...d });
   } catch (e) {
     if (!(e instanceof Refused && (e.status === 409 || e.status === 404))) throw e;
-    const won = await winner(run, ticket);
+    const won = await winner(asks, ticket);
     if (!won) throw e;
     outcome = { ...won, others: true };
   }
-  outcomes.value = { ...outcomes.value, [keyOf(run, ticket.suspension_id)]: outcome };
+  outcomes.value = { ...outcomes.value, [keyOf(asks, ticket.suspension_id)]: outcome };
   return outcome;
 }
 

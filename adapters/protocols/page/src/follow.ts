@@ -18,6 +18,15 @@ export function recordOf(id: string): RunRecord {
   return r;
 }
 
+// answered follows a run until it, or the child run that asked, has read an answer. look begins
+// to follow it; closed says that nobody looks any more.
+export async function answered(record: RunRecord, suspension: string, look = follow, closed = () => false): Promise<void> {
+  for (let wait = 100; record.waits(suspension) && wait < 20_000 && !closed(); wait *= 2) {
+    await look(record);
+    if (record.waits(suspension)) await new Promise((done) => setTimeout(done, wait));
+  }
+}
+
 const following = new Map<string, { stop: AbortController; end: Promise<void> }>();
 
 const shortest = 250; // milliseconds between two tries
@@ -138,6 +147,7 @@ async function once(record: RunRecord, stop: AbortSignal): Promise<boolean> {
     const response = await send('GET', `v1/runs/${record.id}/events/stream`, undefined, headers, cut.signal);
     record.connection.value = 'open';
     record.problem.value = undefined;
+    record.children.joined();
     if (response.status === 204) return reload(record);
     for await (const f of frames(response.body!)) {
       const e: RunEvent = JSON.parse(f.data);

@@ -1,6 +1,7 @@
 // What waits, beside the list: what led to it, and its ticket.
 import { useEffect, useState } from 'preact/hooks';
 import { offered } from './api';
+import { short } from './format';
 import { Shown } from './hidden';
 import { Icon } from './icons';
 import { address } from './route';
@@ -25,11 +26,12 @@ export function Preview({ item, at, of, onBack, after }: Properties) {
         <span class="grow" />
         <span class="meta">{at} of {of}</span>
       </div>
-      {(item.asked || called.length > 0) && (
+      {(item.asked || item.parent || called.length > 0) && (
         <div class="led">
           <h2 class="label">Before this call</h2>
           {item.asked && <p class="said" dir="auto"><Shown text={item.asked} prose /></p>}
           <p class="meta"><Shown text={item.agent_id} /> {called.length ? <>called <Shown text={called.join(', ')} />, then this:</> : 'then wants this:'}</p>
+          {item.parent && <p class="meta">Started by <a href={`#/runs/${item.parent.run_id}`}>run {short(item.parent.run_id)}</a>, which waits for it.</p>}
         </div>
       )}
       <TicketCard waiting={ofTicket(item.run_id, item, item.agent_id)} onDecided={() => {}} after={after} />

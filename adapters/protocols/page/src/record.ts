@@ -1,5 +1,6 @@
 // What a run's events come to. One record of a run feeds every view of it.
 import { signal } from '@preact/signals';
+import { Children } from './children';
 import { apply, type Operation } from './patch';
 import type { Block, JSONValue, Run, RunEvent, StoredStep, Termination, Ticket, Usage } from './types';
 
@@ -113,6 +114,7 @@ export class RunRecord {
   revisions: Revision[] = [];
   events: { id: string; event: RunEvent }[] = [];
   last = ''; // id of the last event that has one
+  readonly children = new Children();
 
   // What the host has stored of the run and of its steps, for the times and sums that no
   // event tells. Of a run that is done they are the truth.
@@ -137,6 +139,11 @@ export class RunRecord {
     return this.steps.flatMap((s) => s.calls.filter((c) => c.status === 'waiting' && c.ticket).map((call) => ({ call, ticket: call.ticket! })));
   }
 
+  // waits says that the run, or one that it has started, has not read an answer.
+  waits(suspension: string): boolean {
+    return this.tickets.some((t) => t.ticket.suspension_id === suspension) || (!this.complete && this.children.waits(suspension));
+  }
+
   // touch draws the record again: at the next frame, and later while much is replayed.
   touch(replayed = false): void {
     if (this.drawn) return;
@@ -153,7 +160,8 @@ export class RunRecord {
     if (id) this.last = id;
     this.events.push({ id, event: e });
     const at = e.time ? Date.parse(e.time) : 0;
-    if (!this.ofRun(e, at) && e.step) this.ofStep(this.step(e), id, e, at, live);
+    if (e.child) this.children.add(e);
+    else if (!this.ofRun(e, at) && e.step) this.ofStep(this.step(e), id, e, at, live);
     this.touch(!live && e.event_type !== 'run_finish');
   }
 
@@ -198,6 +206,7 @@ export class RunRecord {
         return true;
       case 'run_finish':
         this.status = e.status ?? 'done';
+        this.children.ended(this.status === 'done');
         this.usage = { ...(e.usage ?? this.usage) };
         if (this.status !== 'done') return true;
         this.termination = e.termination;
@@ -334,6 +343,7 @@ export class RunRecord {
         break;
       case 'tool_call_done':
         c.status = e.status ?? (e.is_error ? 'error' : 'ok');
+        this.children.result(c.id);
         c.result = e.result;
         c.content = e.blocks;
         c.isError = e.is_error;

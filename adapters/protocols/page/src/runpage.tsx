@@ -12,6 +12,7 @@ import { threads } from './lists';
 import { Problem } from './problem';
 import type { RunRecord } from './record';
 import { address, go, route } from './route';
+import { ChildrenAsk } from './runtree';
 import { nameOf as threadName } from './sidebar';
 import { SpanView } from './span';
 import { UseView } from './use';
@@ -40,6 +41,7 @@ function OfRun({ record }: { record: RunRecord }) {
       <main class="main of-run" data-pane="main" tabIndex={-1}>
         <RunHead record={record} />
         {record.problem.value !== undefined && <div class="padded"><Problem error={record.problem.value} /></div>}
+        <ChildrenAsk record={record} />
         {known && (
           <div class="wf-tools hide-narrow">
             {chip(!truly, (on) => setTruly(!on), 'pause', 'waits folded')}

@@ -9,6 +9,7 @@ import { Problem } from './problem';
 import type { RunRecord } from './record';
 import { address, go, select } from './route';
 import type { Row } from './rows';
+import { RunTree } from './runtree';
 import { type TimedCall, type TimedStep, isFailure, timedOf } from './timed';
 import { wakeWord } from './timer';
 import type { JSONValue } from './types';
@@ -27,7 +28,7 @@ export function SpanView({ row, record }: { row: Row | undefined; record: RunRec
         <h2>{row.name}</h2>
         <Status name={row.state} />
       </div>
-      {row.kind === 'run' && <RunFacts record={record} />}
+      {row.kind === 'run' && <><RunFacts record={record} /><RunTree record={record} /></>}
       {row.kind === 'step' && step && <StepFacts row={row} step={step} />}
       {row.kind === 'model' && step && <ModelFacts row={row} step={step} />}
       {call && <CallFacts row={row} step={step!} call={call} />}

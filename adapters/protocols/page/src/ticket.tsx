@@ -102,6 +102,7 @@ function Approval({ waiting, outcome, onDecided, after }: ApprovalProperties) {
         <Due from={ticket.created_at} at={ticket.expires_at || ticket.wakes_at} wakes={!ticket.expires_at} />
       </header>
       <div class="ticket-body">
+        {ticket.run_id && ticket.run_id !== run && <p class="meta">A call of a child run: <a href={`#/runs/${ticket.run_id}`}>open its run</a>.</p>}
         {known?.description && <p dir="auto"><Shown text={known.description} prose /></p>}
         {ticket.message && ticket.message !== `May the agent use the tool ${ticket.tool_name}?` && <p dir="auto"><Shown text={ticket.message} prose /></p>}
         {said ? <ArgumentRows id={key} tool={ticket.tool_name} said={said} schema={known?.parameters} fixed={!!outcome} /> : <JSONView value={ticket.arguments} label={`arguments of ${coded(ticket.tool_name)}`} />}

@@ -84,6 +84,29 @@ export interface Ticket {
   wakes_at?: number; // the call continues then without a decision
   keep?: boolean; // a message does not cancel the call
   decision?: { decision_id: string; action: string; reason?: string };
+  run_id?: string; // whose call it is, where it is read with another run
+}
+
+// ChildRun names a run that a call of another run has started.
+export interface ChildRun {
+  run_id: string;
+  thread_id: string;
+  agent_id?: string; // absent: unknown
+  parent_run_id: string;
+  parent_call_id?: string; // absent: unknown
+}
+
+// ChildTicket is a ticket of a child run.
+export type ChildTicket = Ticket & ChildRun;
+
+// ChildProgress is what a child run does: the content of an activity of the type agent_run.
+export interface ChildProgress extends ChildRun {
+  status: string;
+  text?: string; // the newest of its model
+  tools?: string[]; // that run
+  steps: number;
+  usage?: Usage;
+  termination?: Termination;
 }
 
 export interface Termination {
@@ -112,6 +135,7 @@ export interface Run {
   started_at?: number;
   finished_at?: number;
   tickets?: Ticket[];
+  children?: { tickets?: ChildTicket[] }; // what the runs ask that it has started
   origin?: string;
   asked?: string; // how its input begins
   thread_title?: string;
@@ -202,6 +226,7 @@ export interface RunEvent {
   step?: number;
   thread_id?: string;
   agent_id?: string;
+  child?: ChildRun; // the run that the event is about, if it is not the run of the stream
   message_id?: string;
   delta?: string;
   activity_type?: string;
@@ -239,6 +264,7 @@ export interface RunEvent {
 }
 
 export interface Approval extends Ticket {
+  parent?: Parent; // the run of another thread that started the run
   thread_id: string;
   run_id: string;
   agent_id: string;

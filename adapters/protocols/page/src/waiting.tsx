@@ -6,7 +6,7 @@ import { outcomeOf } from './decisions';
 import { Due } from './due';
 import { changedIn, editOf, type Arguments } from './edits';
 import { useEscape } from './escape';
-import { ago, count, moment } from './format';
+import { ago, count, moment, short } from './format';
 import { Head } from './head';
 import { Shown, coded, hiddenIn } from './hidden';
 import { Icon } from './icons';
@@ -233,7 +233,7 @@ function Row({ item, here, chosen, why, batching, error, onToggle }: RowProperti
       </a>
       <time class="meta" dateTime={new Date(item.created_at).toISOString()} title={moment(item.created_at)}>{ago(item.created_at, Date.now())}</time>
       <span class="under">
-        <span class="meta">{question ? 'question' : 'approval'}, <Shown text={item.agent_id} />{title && <> in “<bdi>{title}</bdi>”</>}</span>
+        <span class="meta">{question ? 'question' : 'approval'}, <Shown text={item.agent_id} />{title && <> in “<bdi>{title}</bdi>”</>}{item.parent && <>, for <a href={`#/runs/${item.parent.run_id}`}>run {short(item.parent.run_id)}</a></>}</span>
         {item.expires_at ? <Due from={item.created_at} at={item.expires_at} /> : <span class="meta">no deadline</span>}
         {hidden > 0 && <span class="status waiting"><Icon name="warn" /> {count(hidden, 'hidden character')}</span>}
         {why && <span id={id} class={batching ? 'meta' : 'hidden'}>{why}</span>}

@@ -50,7 +50,8 @@ function sayRun(conversation: Conversation): void {
   r?.version.value;
   const asks = r?.tickets.find((t) => asksYou(t.ticket));
   const sleeps = r?.status === 'waiting' && r.tickets.find((t) => t.ticket.kind === 'timer');
-  const now = !r ? '' : r.complete ? `The agent says: ${lastText(r.id)}` : asks ? `Waiting for you: ${asks.call.name}` : sleeps ? `${sleeps.call.name} waits until ${moment(sleeps.ticket.wakes_at ?? 0)}.` : 'The agent works.';
+  const child = r && !asks ? r.children.tickets[0] : undefined;
+  const now = !r ? '' : r.complete ? `The agent says: ${lastText(r.id)}` : asks ? `Waiting for you: ${asks.call.name}` : child ? `Waiting for you: ${child.tool_name} of ${child.agent_id || 'a child run'}` : sleeps ? `${sleeps.call.name} waits until ${moment(sleeps.ticket.wakes_at ?? 0)}.` : 'The agent works.';
   if (now === before) return;
   before = now;
   told.value = now;

@@ -182,9 +182,11 @@ function RowView({ row, index, chosen, scale, small, onPick }: { row: Row; index
   );
 }
 
-// Note says behind a bar how long its call waited, or before it where that is at the right.
+// Note says behind a bar how long its call waited, or before it where that is at the right. Where
+// neither side has room, it would hide the name.
 function Note({ row, scale }: { row: Row; scale: Scale }) {
   const before = scale.at(row.to).part > 0.55;
+  if (before && scale.at(row.from).part < 0.55) return null;
   return <span class={`wf-note${before ? ' before' : ''}`} style={{ left: scale.left(before ? row.from : row.to) }}>{waitText(row)}</span>;
 }
 

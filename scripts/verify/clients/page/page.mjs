@@ -10,6 +10,7 @@ import { keyboard } from './keyboard.mjs';
 import { looks } from './looks.mjs';
 import { proxy } from './proxy.mjs';
 import { shell } from './shell.mjs';
+import { team } from './team.mjs';
 import { timers } from './timers.mjs';
 
 const [url, pictures] = process.argv.slice(2);
@@ -471,6 +472,7 @@ const scenarios = {
   ...cited(on),
   ...decide(on),
   ...keyboard(on),
+  ...team(on),
   ...timers(on),
   ...shell(on, browser, url),
   ...asks(browser, url, pictures),

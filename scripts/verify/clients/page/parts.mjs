@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict';
 import { pathToFileURL } from 'node:url';
 import { report } from './browser.mjs';
+import { ofChildren } from './children.mjs';
 import { written } from './texts.mjs';
 
 const folder = process.argv[2];
 const { apply, lines } = await import(pathToFileURL(`${folder}/patch.js`));
 const { cleaned, coded, escaped, hiddenIn } = await import(pathToFileURL(`${folder}/characters.js`));
+const { Children } = await import(pathToFileURL(`${folder}/children.js`));
 const { Scale } = await import(pathToFileURL(`${folder}/scale.js`));
 
 const patches = [
@@ -71,6 +73,7 @@ const texts = [
 const diff = (a, b) => lines(a, b).map((l) => l.sign + l.text);
 
 await report({
+  ...ofChildren(Children),
   ...(await written(folder)),
   'patches are applied': async () => {
     for (const [before, patch, after] of patches) {
