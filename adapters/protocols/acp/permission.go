@@ -37,7 +37,8 @@ func (t *talk) nextDecision(run core.ID) (d mailbox.Deciding, found bool, err er
 		d.Decision, err = t.ask(run, ticket, t.encoder.callOf(ticket))
 		return d, true, err
 	}
-	for _, ticket := range record.ChildTickets() {
+	if children := record.ChildTickets(); len(children) > 0 {
+		ticket := children[0]
 		d = mailbox.Deciding{Run: ticket.RunID, Target: ticket.Suspension.ID, User: t.c.Identity.User}
 		if !ticket.AsksPermission() {
 			d.Decision = core.Decision{Action: core.DecisionCancel, Reason: noQuestions}
