@@ -9,6 +9,7 @@ type Record struct {
 	User     string          `json:"user,omitempty"`
 	Agent    string          `json:"agent,omitempty"`
 	Run      core.ID         `json:"run"`
+	Root     core.ID         `json:"root,omitzero"` // the run at the top of its tree; zero: it is that run, or its record does not say
 	Stretch  uint64          `json:"stretch"`
 	Since    int64           `json:"since"` // unix milliseconds of its first commit
 	Until    int64           `json:"until"` // and of its last

@@ -35,7 +35,10 @@ func (q Query) Check() error {
 }
 
 // By selects the columns of a report's rows.
-type By struct{ Day, User, Agent, Run, Model bool }
+//
+// By Root, the usage of a run and that of all runs below it are one row: those that it has started
+// by its calls, directly or through others.
+type By struct{ Day, User, Agent, Run, Model, Root bool }
 
 // UnmarshalText reads a list such as day,agent. The empty one goes by nothing: one sum for all.
 func (b *By) UnmarshalText(list []byte) error {
@@ -56,15 +59,17 @@ func (b *By) UnmarshalText(list []byte) error {
 			by.Run = true
 		case "model":
 			by.Model = true
+		case "root":
+			by.Root = true
 		default:
-			return core.Errorf(core.CodeInvalid, "by: %q is unknown, allowed are day, user, agent, run and model, separated by commas", core.Excerpt(name))
+			return core.Errorf(core.CodeInvalid, "by: %q is unknown, allowed are day, user, agent, run, root and model, separated by commas", core.Excerpt(name))
 		}
 	}
 	*b = by
 	return nil
 }
 
-// Row is a line of a report: the sum of the records of a day, user, agent, run and model. A
+// Row is a line of a report: the sum of the records of a day, user, agent, run, root and model. A
 // field that the report does not go by is empty, and so are Provider and Model of what has no
 // model: runs, tools, the handler and the store.
 type Row struct {
@@ -72,6 +77,7 @@ type Row struct {
 	User     string `json:"user,omitempty"`
 	Agent    string `json:"agent,omitempty"`
 	Run      string `json:"run,omitempty"`
+	Root     string `json:"root,omitempty"`
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
 

@@ -177,7 +177,7 @@ func newLedger(c *Options) (*accounting.Ledger, *meter, error) {
 // errUnrecorded refuses reports of usage that is not recorded.
 var errUnrecorded = core.Errorf(core.CodeNotFound, "usage is not recorded here")
 
-// Report returns the usage of a tenant, in order of day, user, agent, run and model. It
+// Report returns the usage of a tenant, in order of day, user, agent, run, root and model. It
 // includes everything that was committed before the call. More than 5,000 rows, or 100,000
 // records of a report by runs, are core.CodeInvalid. The error is core.CodeNotFound if usage is
 // not recorded.

@@ -265,7 +265,7 @@ func hostRoutes() []route {
 		},
 		{
 			Method: "GET", Path: "/v1/usage", Name: "getUsage", serve: (*api).getUsage,
-			Text:  "Report tokens, inferences, tool calls, times, store units and money that you have used. Callers without a user, and the users in `REVEILLE_USAGE_READERS`, get the report of the whole tenant. `by` groups the rows by day, user, agent, run and model. The report includes a run up to the latest time that it ended or started to wait. If a price is unknown, the money is `null`.",
+			Text:  "Report tokens, inferences, tool calls, times, store units and money that you have used. Callers without a user, and the users in `REVEILLE_USAGE_READERS`, get the report of the whole tenant. `by` groups the rows by day, user, agent, run, root and model. A root is the run at the top of a tree: its row has what the runs below it have used, too. The report includes a run up to the latest time that it ended or started to wait. If a price is unknown, the money is `null`.",
 			Takes: []any{ofUsage{}}, Refuses: []core.Code{core.CodeNotFound, core.CodeThrottled},
 			Answers: []answer{{Status: 200, Text: "A report; with `format=csv` or `Accept: text/csv`, a CSV table", Body: usageReport{}}},
 		},

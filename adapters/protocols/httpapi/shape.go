@@ -52,7 +52,7 @@ type paged struct {
 type ofUsage struct {
 	From   string `in:"query" json:"from" schema:"pattern=^[0-9]{4}-[0-9]{2}-[0-9]{2}$"` // first day of the report, in UTC
 	To     string `in:"query" json:"to" schema:"pattern=^[0-9]{4}-[0-9]{2}-[0-9]{2}$"`   // last day of the report, in UTC; a report covers at most 100 days
-	By     string `in:"query" json:"by,omitempty" schema:"minLength=1"`                  // comma-separated list of day, user, agent, run and model; default day
+	By     string `in:"query" json:"by,omitempty" schema:"minLength=1"`                  // comma-separated list of day, user, agent, run, root and model; default day
 	Format string `in:"query" json:"format,omitempty" schema:"enum=json|csv"`            // default json, or csv if the header Accept has text/csv
 }
 

@@ -31,12 +31,13 @@ func hundredths(metered, estimated int64) figure {
 	return figure{float64(metered) / 100, float64(estimated) / 100}
 }
 
-// usageRow is a row of a report. It has those of the first six that the report groups by.
+// usageRow is a row of a report. It has those of the first seven that the report groups by.
 type usageRow struct {
 	Day            *string    `json:"day,omitempty"`
 	User           *string    `json:"user,omitempty"`
 	Agent          *string    `json:"agent,omitempty"`
 	Run            *string    `json:"run,omitempty"`
+	Root           *string    `json:"root,omitempty"`
 	Provider       *string    `json:"provider,omitempty"`
 	Model          *string    `json:"model,omitempty"`
 	Runs           int        `json:"runs"`
@@ -150,6 +151,9 @@ func wireRow(r *account.Row, by account.By) usageRow {
 	if by.Run {
 		row.Run = &r.Run
 	}
+	if by.Root {
+		row.Root = &r.Root
+	}
 	if by.Model {
 		row.Provider, row.Model = &r.Provider, &r.Model
 	}
@@ -168,6 +172,7 @@ func writeUsage(w *csv.Writer, rows []usageRow, by account.By) {
 	names(by.User, "user")
 	names(by.Agent, "agent")
 	names(by.Run, "run")
+	names(by.Root, "root")
 	names(by.Model, "provider", "model")
 	names(true, "runs", "stretches", "incomplete", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
 		"inferences", "model_ms", "tool_calls", "tool_ms", "handler_ms_metered", "write_units_metered", "write_units_estimated", "read_units_metered",
@@ -175,7 +180,7 @@ func writeUsage(w *csv.Writer, rows []usageRow, by account.By) {
 	_ = w.Write(header) // a client that is gone needs nothing
 	for _, r := range rows {
 		var cells []string
-		for _, name := range []*string{r.Day, r.User, r.Agent, r.Run, r.Provider, r.Model} {
+		for _, name := range []*string{r.Day, r.User, r.Agent, r.Run, r.Root, r.Provider, r.Model} {
 			if name != nil {
 				cells = append(cells, harmless(*name))
 			}

@@ -115,7 +115,7 @@ func TestUsageOfDaysThatAreNone(t *testing.T) {
 		"?from=2026-03-01&to=2026-02-30": `{"error":"from \"2026-03-01\" and to \"2026-02-30\": want two days, as 2026-01-31","code":"invalid"}`,
 		"?from=2026-03-02&to=2026-03-01": `{"error":"to: 2026-03-01 is before from, 2026-03-02","code":"invalid"}`,
 		"?from=2026-01-01&to=2026-04-11": `{"error":"from 2026-01-01 to 2026-04-11 are 101 days, at most 100 are allowed","code":"invalid"}`,
-		"?from=2026-01-01&to=2026-01-01&by=tenant":  `{"error":"by: \"tenant\" is unknown, allowed are day, user, agent, run and model, separated by commas","code":"invalid"}`,
+		"?from=2026-01-01&to=2026-01-01&by=tenant":  `{"error":"by: \"tenant\" is unknown, allowed are day, user, agent, run, root and model, separated by commas","code":"invalid"}`,
 		"?from=2026-01-01&to=2026-01-01&format=xml": `{"error":"format \"xml\" is unknown, allowed are json and csv","code":"invalid"}`,
 		"?from=2026-01-01&to=2026-01-01&tenant=x":   `{"error":"query has the unknown parameter \"tenant\", allowed are from, to, by, format","code":"invalid"}`,
 	} {

@@ -295,3 +295,30 @@ func TestAnHourThatCannotBeSummedStopsNoOther(t *testing.T) {
 		t.Errorf("%s is still marked: %v, %v", behind, marks, err)
 	}
 }
+
+// A row by root has what a run has used, and what the runs below it have, on other threads and of
+// other agents.
+func TestARootHasWhatTheRunsBelowItHaveUsed(t *testing.T) {
+	b := newBook(t)
+	b.put(day(1), 1, account.Record{Agent: "lead", Models: calls("gpt-x", 10, 1)})
+	b.put(day(1), 2, account.Record{Agent: "scout", Root: core.ID{1}, Models: calls("gpt-x", 200, 20)})
+	b.put(day(2), 3, account.Record{Agent: "clerk", Root: core.ID{1}, Models: calls("local", 3000, 300)})
+	b.put(day(2), 4, account.Record{Agent: "scout", Models: calls("gpt-x", 40_000, 4000)})
+	for _, state := range []string{"from records", "after the hours are summed"} {
+		rows, err := b.Report(t.Context(), account.Query{Tenant: "acme", From: day(1), To: day(2), By: account.By{Root: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, r := range rows {
+			got = append(got, fmt.Sprintf("%s runs %d in %d out %d, agent %q, run %q", r.Root[:8], r.Runs, r.Tokens.Input, r.Tokens.Output, r.Agent, r.Run))
+		}
+		want := []string{`01000000 runs 3 in 3210 out 321, agent "", run ""`, `04000000 runs 1 in 40000 out 4000, agent "", run ""`}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", state, diff)
+		}
+		if _, err := b.Sum(t.Context(), (store.UsageMark{Tenant: "acme"}).Shard(), b.now.Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -18,9 +18,9 @@ const (
 	maxRecords = 100_000
 )
 
-// Report returns what a tenant has used, in order of day, user, agent, run and model. Hours
+// Report returns what a tenant has used, in order of day, user, agent, run, root and model. Hours
 // whose sum is not known to be whole are read record by record, the current one always,
-// so that what was committed before the call is in it; by runs every one is, since sums do
+// so that what was committed before the call is in it; by runs or roots every one is, since sums do
 // not tell them apart. More than 5,000 rows, or 100,000 records, are core.CodeInvalid.
 func (l *Ledger) Report(ctx context.Context, q account.Query) ([]account.Row, error) {
 	if err := q.Check(); err != nil {
@@ -68,16 +68,17 @@ type rows struct {
 	seen  int // records that were read
 }
 
-func (r *rows) apart() bool { return r.q.By.Run }
+// apart reports whether the rows tell runs apart, which sums do not.
+func (r *rows) apart() bool { return r.q.By.Run || r.q.By.Root }
 
 // read adds the records of an hour.
 func (r *rows) read(ctx context.Context, hour int64) error {
 	all := sums{}
-	n, err := r.l.hour(ctx, r.q.Tenant, hour, all, r.q.By.Run)
+	n, err := r.l.hour(ctx, r.q.Tenant, hour, all, r.apart())
 	if err != nil {
 		return err
 	}
-	if r.seen += n; r.q.By.Run && r.seen > maxRecords {
+	if r.seen += n; r.apart() && r.seen > maxRecords {
 		return core.Errorf(core.CodeInvalid, "the report by runs would read more than %d records: ask for fewer days", maxRecords)
 	}
 	return r.add(hour, all.sorted())

@@ -106,6 +106,9 @@ func (r *Run) usage(stretch thread.Stretch, e End) account.Record {
 		User: e.User, Agent: e.Run.AgentID, Run: r.claim.Run, Stretch: stretch.Number, Since: stretch.Since, Until: e.At,
 		End: endWaiting, Spent: stretch.Spent, Memory: r.books.Metering.Memory,
 	}
+	if above := e.Run.Parent; above != nil {
+		u.Root = above.Root
+	}
 	switch {
 	case e.Deleted:
 		u.End = endDeleted
@@ -182,6 +185,9 @@ func (r *usage) AddTo(m *wire.Members) bool {
 	m.Text("user", r.User)
 	m.Text("agent", r.Agent)
 	m.ID("run", r.Run)
+	if !r.Root.IsZero() {
+		m.ID("root", r.Root)
+	}
 	m.AnyUint("stretch", r.Stretch)
 	m.AnyInt("since", r.Since)
 	m.AnyInt("until", r.Until)

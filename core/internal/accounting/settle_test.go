@@ -41,6 +41,12 @@ func record(status core.RunStatus, end core.TerminationType) *thread.RunRecord {
 	return r
 }
 
+// childOf makes the run of a record one below another.
+func childOf(r *thread.RunRecord) *thread.RunRecord {
+	r.Parent = &thread.Parent{Thread: "above", Run: core.ID{8}, Root: core.ID{9}}
+	return r
+}
+
 // sinceBase is what the stretch has used of gpt-x: the call of used is the base's.
 func sinceBase(input int) []core.ModelUse {
 	return []core.ModelUse{{Provider: "p", Model: "gpt-x", Usage: core.Usage{Input: input}}}
@@ -64,6 +70,11 @@ func TestWhatAWriteSettles(t *testing.T) {
 			account.Record{
 				User: "ann", Agent: "agent", Run: theRun, Stretch: 2, Since: 1000, Until: 5000, End: "natural_end",
 				Models: sinceBase(15), Spent: core.Spent{Handler: 1000, WriteMore: 200}, Memory: 128,
+			}, "usage", nil},
+		{"a child run ends", after, ends, accounting.End{Run: childOf(record(core.RunDone, core.TerminationNatural)), Used: used(25), At: 5000},
+			account.Record{
+				Agent: "agent", Run: theRun, Root: core.ID{9}, Stretch: 2, Since: 1000, Until: 5000, End: "natural_end",
+				Models: sinceBase(15), Spent: core.Spent{Handler: 1000}, Memory: 128,
 			}, "usage", nil},
 		{"the run waits", going, ends, accounting.End{Run: record(core.RunWaiting, ""), Used: used(25), At: 5000},
 			account.Record{

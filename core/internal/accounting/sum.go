@@ -8,13 +8,13 @@ import (
 )
 
 // key is whose usage a row has, in their order.
-type key struct{ Day, User, Agent, Run, Model, Provider string }
+type key struct{ Day, User, Agent, Run, Root, Model, Provider string }
 
-func keyOf(r *account.Row) key { return key{r.Day, r.User, r.Agent, r.Run, r.Model, r.Provider} }
+func keyOf(r *account.Row) key { return key{r.Day, r.User, r.Agent, r.Run, r.Root, r.Model, r.Provider} }
 
 // row returns a row of the key in which nothing is used.
 func (k key) row() *account.Row {
-	return &account.Row{Day: k.Day, User: k.User, Agent: k.Agent, Run: k.Run, Provider: k.Provider, Model: k.Model}
+	return &account.Row{Day: k.Day, User: k.User, Agent: k.Agent, Run: k.Run, Root: k.Root, Provider: k.Provider, Model: k.Model}
 }
 
 // by is the part of a key that a report goes by.
@@ -31,6 +31,9 @@ func (k key) by(b account.By) key {
 	if !b.Run {
 		k.Run = ""
 	}
+	if !b.Root {
+		k.Root = ""
+	}
 	if !b.Model {
 		k.Provider, k.Model = "", ""
 	}
@@ -39,7 +42,7 @@ func (k key) by(b account.By) key {
 
 func compare(a, b account.Row) int {
 	return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.User, b.User), cmp.Compare(a.Agent, b.Agent),
-		cmp.Compare(a.Run, b.Run), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Provider, b.Provider))
+		cmp.Compare(a.Run, b.Run), cmp.Compare(a.Root, b.Root), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Provider, b.Provider))
 }
 
 // add adds what o has used to s.
@@ -68,6 +71,10 @@ func (s sums) addRecord(r *account.Record, runs bool) {
 	whose := key{User: r.User, Agent: r.Agent}
 	if runs {
 		whose.Run = r.Run.String()
+		whose.Root = whose.Run
+		if !r.Root.IsZero() {
+			whose.Root = r.Root.String()
+		}
 	}
 	own := whose.row()
 	own.Stretches, own.Tools, own.ToolMillis, own.Spent, own.Billed = 1, r.Tools, r.ToolTime, r.Spent, int64(r.Memory)*r.Spent.Handler
