@@ -10,7 +10,9 @@ import (
 // key is whose usage a row has, in their order.
 type key struct{ Day, User, Agent, Run, Root, Model, Provider string }
 
-func keyOf(r *account.Row) key { return key{r.Day, r.User, r.Agent, r.Run, r.Root, r.Model, r.Provider} }
+func keyOf(r *account.Row) key {
+	return key{r.Day, r.User, r.Agent, r.Run, r.Root, r.Model, r.Provider}
+}
 
 // row returns a row of the key in which nothing is used.
 func (k key) row() *account.Row {
