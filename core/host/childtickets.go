@@ -60,8 +60,8 @@ func (c *childTree) visit(ctx context.Context, key core.ThreadKey, head thread.H
 	return nil
 }
 
-// visitRun reads a child run: if it is open, its tickets and its own child runs. A run that has
-// begun to wait a moment ago may be missing, as in any list.
+// visitRun reads a child run: if it is open, its tickets and its own child runs. A run that
+// starts to wait during the read may be missing, as in any list.
 func (c *childTree) visitRun(ctx context.Context, key core.ThreadKey, dispatch core.ID, head thread.Head, about core.ChildRun, depth int) error {
 	if head.Run.ID != about.RunID { // it is queued, or over
 		return nil

@@ -77,7 +77,7 @@ func TestDelegatesOfATurn(t *testing.T) {
 	for _, tt := range []struct {
 		mode  agent.ExecutionMode
 		calls int
-		most  int // at once
+		most  int // that worked at the same time
 		took  time.Duration
 	}{
 		{agent.Sequential, 2, 1, 2 * time.Second},

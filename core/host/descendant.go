@@ -114,8 +114,8 @@ func (one *descendant) showRun(ctx context.Context, head thread.Head) error {
 		_ = f.stream.replayer.Finish(record) // the stream's audience keeps its error
 		return nil
 	}
-	// Words are looked for on an interval, also those of this process: the reader is told no
-	// sooner, and each word would wake the stream.
+	// The words of a model are read on an interval, also those of this process: an update is not
+	// shown earlier, and each word would wake the stream.
 	if next := one.heard.Add(childEvery); now.Before(next) {
 		one.in.shared.due(next)
 		return nil

@@ -16,7 +16,7 @@ type twoLevels struct{ parent, child, below core.ThreadKey }
 
 // TestTwoLevelsWhateverFails runs a delegation of two levels with an approval below, for every
 // operation of the store that it takes, with a fault there: the approval is given, or the run
-// above is cancelled. Nothing is lost, and nobody works or waits in the end.
+// above is cancelled. Nothing is lost, and in the end every run is over.
 func TestTwoLevelsWhateverFails(t *testing.T) {
 	for _, approve := range []bool{true, false} {
 		for _, fault := range faults {

@@ -107,7 +107,7 @@ func TestAStreamShowsChildRunsOfAnotherProcess(t *testing.T) {
 }
 
 // A call of a child run is decided through the run that has started it, directly or through
-// others. The stream of the decision goes on where the run waited.
+// others. The stream of the decision continues where the run waited.
 func TestACallOfAChildRunIsDecidedThroughItsParent(t *testing.T) {
 	for name, test := range map[string]struct {
 		prompt      string

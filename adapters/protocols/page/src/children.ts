@@ -79,7 +79,7 @@ export class Children {
   }
 
   // waits says that a suspension is open, or that one of them waits although it asks nothing:
-  // its answer was given, and nobody has taken it up yet.
+  // its answer was given, and no worker has continued with it yet.
   waits(suspension: string): boolean {
     const open = [...this.runs.values()].filter((c) => c.progress.status !== 'done');
     return open.some((c) => c.tickets.some((t) => t.suspension_id === suspension) || (c.progress.status === 'waiting' && !c.tickets.length && !open.some((o) => o.progress.parent_run_id === c.progress.run_id)));

@@ -19,7 +19,7 @@ export function recordOf(id: string): RunRecord {
 }
 
 // answered follows a run until it, or the child run that asked, has read an answer. look begins
-// to follow it; closed says that nobody looks any more.
+// to follow it; closed says that the page no longer looks.
 export async function answered(record: RunRecord, suspension: string, look = follow, closed = () => false): Promise<void> {
   for (let wait = 100; record.waits(suspension) && wait < 20_000 && !closed(); wait *= 2) {
     await look(record);
