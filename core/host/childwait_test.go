@@ -2,6 +2,8 @@ package host_test
 
 import (
 	"context"
+	"fmt"
+	"iter"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -13,6 +15,9 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/model/scripted"
+	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -141,6 +146,67 @@ func TestOperationsOfARunThatWaitsForAChild(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantCounts(t, "a hint of "+id, way, counts{"head": 1})
+		}
+	})
+}
+
+// turnThenWords is a model that answers with a turn of calls, and their results with words, one
+// each 700 ms.
+type turnThenWords struct {
+	calls scripted.Turn
+	words drawl
+}
+
+func (m turnThenWords) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Delta, error] {
+	if r.Messages[len(r.Messages)-1].Role == core.RoleTool {
+		return m.words.Stream(ctx, r)
+	}
+	return scripted.Turns(m.calls).Stream(ctx, r)
+}
+
+// A call that steps a child run of the background shows what its own run does while another call
+// steps that: the results of the calls first, and then the words that follow from them.
+func TestACallThatStepsAChildRunShowsItsOwnRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		parts := withNap()
+		parts.Models["m"] = agent.ModelBinding{Model: humming{scripted.Rules()}}
+		parts.Models["turns"] = agent.ModelBinding{Model: turnThenWords{
+			scripted.Turn{Calls: []core.ToolCall{
+				scripted.Call("delegate", delegateArguments{Prompt: "hum: 1 2 3 4 5 6 7 8 9", Background: true}),
+				scripted.Call("delegate", delegateArguments{Prompt: "hum: a b", Mode: "replay_tool_call"}),
+			}}, drawl{"All ", "done."},
+		}}
+		parts.Specs = append(parts.Specs, agent.Spec{ID: "boss", Model: "turns", ExecutionMode: agent.ParallelStreaming})
+		r := onStore(t, memory.New(), parts)
+		began := time.Now()
+		aside := make(chan error)
+		go func() { // it waits, and takes the steps that are due and that the stream's call does not
+			time.Sleep(500 * time.Millisecond)
+			_, err := r.Play(t.Context(), submission("aside", "call: nap {}"), nil, nil)
+			aside <- err
+		}()
+		var got []string
+		for e, err := range r.Events(t.Context(), "boss", "go") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch e.Type {
+			case core.EventStepStart, core.EventTextDelta, core.EventToolCallDone, core.EventStepEnd, core.EventRunFinish:
+				if e.Child == nil {
+					got = append(got, fmt.Sprintf("%.1fs %s %d %s", time.Since(began).Seconds(), e.Type, e.Step, e.Delta))
+				}
+			}
+		}
+		if err := <-aside; err != nil {
+			t.Error(err)
+		}
+		want := []string{
+			"0.0s step_start 1 ", "0.0s tool_call_done 1 ",
+			"1.4s tool_call_done 1 ", "1.4s step_end 1 ", "1.4s step_start 2 ",
+			"2.1s text_delta 2 All ", "2.8s text_delta 2 done.", "2.8s step_end 2 ", "2.8s run_finish 2 ",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
 }

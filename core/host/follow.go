@@ -33,6 +33,7 @@ type follower struct {
 
 	seen   thread.Head // the last head that was shown
 	record core.Run    // of the run, as seen has it; without an id before the first show
+	over   bool        // nothing follows after seen
 }
 
 // followLimits bound how long a follower follows.
@@ -182,6 +183,25 @@ func (f *follower) showAll(ctx context.Context, on *watch, head thread.Head) (re
 	return record, waits && f.below.rest(head), nil
 }
 
+// showUntil shows what comes until its second context ends, or the stream does. It returns the
+// last head that it has shown.
+func (f *follower) showUntil(ctx, until context.Context, on *watch, seen thread.Head) (thread.Head, error) {
+	for until.Err() == nil {
+		record, over, err := f.showAll(ctx, on, seen)
+		if err != nil {
+			return seen, err
+		}
+		if over {
+			_ = f.stream.replayer.Finish(record) // the audience keeps the error
+			break
+		}
+		if seen, err = f.wait(ctx, until, on, seen); err != nil {
+			return seen, err
+		}
+	}
+	return seen, nil
+}
+
 // quitChildren ends the following of the child runs.
 func (f *follower) quitChildren() {
 	if f.below != nil {
@@ -197,7 +217,7 @@ func (f *follower) quitChildren() {
 // the repetition.
 func (f *follower) show(ctx context.Context, head thread.Head) (record core.Run, over bool, err error) {
 	if f.unchanged(head) {
-		return f.record, false, nil // not over, or the stream would have ended
+		return f.record, f.over, nil
 	}
 	if head.Deleted { // what is left of the run has no end
 		return record, false, core.Errorf(core.CodeDeleted, "thread %s was deleted", f.key.Thread)
@@ -219,7 +239,8 @@ func (f *follower) show(ctx context.Context, head thread.Head) (record core.Run,
 	if err := f.showOpen(ctx, head); err != nil {
 		return record, false, err
 	}
-	return record, f.ends(record, head), nil
+	f.over = f.ends(record, head)
+	return record, f.over, nil
 }
 
 // ends reports whether a run's stream ends under a head. A closing run is done for its

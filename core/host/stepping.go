@@ -52,7 +52,8 @@ func (w stepping) after(ctx context.Context, watch *watch, seen thread.Head) (th
 			tried = true // a claim without effect is not repeated immediately
 			err = w.stepThread(ctx, head)
 		} else if d, due, at := w.queue.pop(); due {
-			err, looks = w.workOff(ctx, watch, head, d), true
+			head, err = w.workOff(ctx, watch, head, d)
+			seen, looks = head, true
 		} else {
 			err, looks = w.pause(ctx, watch, head, at), true
 			tried = false
@@ -95,13 +96,15 @@ func (w stepping) pause(ctx context.Context, watch *watch, head thread.Head, at 
 
 // workOff handles the hint of another thread, whose failure is not this run's. It may take
 // long; until it returns, any other worker may claim the follower's thread. It may be the thread
-// of a child run: the stream shows meanwhile what child runs do. Its error is of the stream.
-func (w stepping) workOff(ctx context.Context, watch *watch, head thread.Head, d Delivery) (err error) {
+// of a child run: the stream shows what child runs do while it is stepped, and the heads of its
+// own thread, since the words of a run are heard only under a head that was shown. workOff returns
+// the last head that was. Its error is of the stream.
+func (w stepping) workOff(ctx context.Context, watch *watch, seen thread.Head, d Delivery) (head thread.Head, err error) {
 	defer w.waiter.away()()
 	f := w.follower
 	if f.below == nil || f.quiet {
 		w.workSideBySide(ctx, d)
-		return nil
+		return seen, nil
 	}
 	// The step runs beside this goroutine, which alone emits to the stream. Both have ended when
 	// workOff returns. The looks here take all news, and none is left to end the next pause, so
@@ -113,13 +116,8 @@ func (w stepping) workOff(ctx context.Context, watch *watch, head thread.Head, d
 		w.workSideBySide(ctx, d)
 		return nil
 	})
-	for err == nil && until.Err() == nil {
-		f.unsaid.since, f.below.shared.next = watch.spoken(), time.Time{}
-		if err = f.below.look(ctx, head); err == nil {
-			head, err = f.wait(ctx, until, watch, head)
-		}
-	}
-	return errors.Join(err, group.Wait())
+	head, err = f.showUntil(ctx, until, watch, seen)
+	return head, errors.Join(err, group.Wait())
 }
 
 // workSideBySide handles a hint, and concurrently those that are due with it: child runs of one

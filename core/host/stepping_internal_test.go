@@ -152,7 +152,7 @@ func TestAHintThatFailsIsKept(t *testing.T) {
 		defer watch.quit()
 		watch.followers++
 		bad := core.WakeUp{Tenant: "acme", Thread: "a#b"}
-		if err := w.workOff(t.Context(), watch, watch.head, Delivery{Hint: bad, Receives: 1}); err != nil {
+		if _, err := w.workOff(t.Context(), watch, watch.head, Delivery{Hint: bad, Receives: 1}); err != nil {
 			t.Error(err)
 		}
 		if d, due, at := w.queue.pop(); due || time.Until(at) != time.Second {

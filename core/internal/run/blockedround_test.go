@@ -186,3 +186,30 @@ func TestACallGetsThePlaceOfOneThatIsDone(t *testing.T) {
 		})
 	}
 }
+
+// A call for which the head had no place is asked again when the step that ended another call
+// ends, although nothing that was decided is left to do.
+func TestACallGetsThePlaceOfOneThatTheStepHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var turn []string
+		for range 9 {
+			turn = append(turn, "echo", `{"text":"b"}`)
+		}
+		w := newWorld(t, options{
+			mode: agent.ParallelStreaming, model: replies(calls(append(turn, "sleeps", `"10s"`)...), text("ok")), tools: []tool.Tool{sleeps},
+			plugins: []plugin.Plugin{gates(func(c plugin.GateCall) (v plugin.Verdict, err error) {
+				if c.Call.Name == "echo" {
+					v = suspends(fmt.Sprint("gate", c.CallIndex))
+				}
+				return v, nil
+			})},
+		})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		time.AfterFunc(5*time.Second, func() { w.mustDecide(t, 0, approve) })
+		w.finish(t, key, nil)
+		const s = "suspended "
+		if want, got := "waiting [done "+s+s+s+s+s+s+s+"suspended done]", w.stands(t); got != want {
+			t.Errorf("the round is %s, want %s", got, want)
+		}
+	})
+}

@@ -116,6 +116,7 @@ func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
 		round: t.tickets.callPart(nil), open: t.merger.values(), seq: m.holder.head.Seq,
 		run:   newRunPart(&m.holder, &m.base, &m.draft, nil, thread.FormWhole, m.holder.env.Millis()),
 		lacks: m.holder.lacks, keep: m.holder.keep, lease: m.holder.s.lease.Milliseconds(), followed: m.holder.shared.chunks.Followed(),
+		crowded: t.round.calls.any(func(c *call) bool { return c.stage == crowded }),
 	})
 	if err != nil {
 		return Stepped{}, err

@@ -51,6 +51,7 @@ type waitWrite struct {
 	keep     bool
 	lease    int64 // milliseconds
 	followed int64
+	crowded  bool // a call had no place for its ticket before this write
 }
 
 // change implements write.
@@ -58,6 +59,7 @@ func (w *waitWrite) change(fence uint64) thread.Change {
 	return thread.CommitStep{
 		Fence: fence, From: w.seq, Seq: w.seq, Outcome: thread.Wait, Calls: w.round.calls, Tickets: w.round.tickets, Round: true, Through: w.round.through,
 		Schema: w.round.adopted, Lacks: w.lacks, Lease: w.lease, Keep: w.keep, Followed: w.followed,
+		Crowded: w.crowded,
 	}
 }
 

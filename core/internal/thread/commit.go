@@ -55,7 +55,7 @@ func (c CommitTurn) apply(h *Head, t Transition) (Result, error) {
 // on. Result.Outcome, which it returns, counts, not the requested outcome:
 //   - Wait becomes Yield when a ticket is decided (with Run.Batch: when all are), or
 //     when a person's input has come in between and supersedes one: it supersedes
-//     none of a child run;
+//     none of a child run; or with Crowded when a call is new and a place is free;
 //   - a natural Done becomes Yield when the inbox is not empty;
 //   - Done becomes Close when RunEnd is to run or a call is open; with an unchanged
 //     Seq, the close takes a round whose calls are all done;
@@ -90,6 +90,9 @@ type CommitStep struct {
 	// Followed is the time until which a client follows the run, for the hint; 0: no
 	// client does.
 	Followed int64
+	// Crowded means that a call of the step had no place for its ticket. The step may have
+	// ended the call that had the place, and no decision that comes would start the other.
+	Crowded bool
 }
 
 func (c CommitStep) apply(h *Head, t Transition) (Result, error) {

@@ -34,6 +34,8 @@ func (h *Head) outcome(c CommitStep, now int64) (o Outcome, err error) {
 			return o, invalid("commit step: wait while a call still runs")
 		case h.Run.OpenCalls() && h.Run.goesOn(h.Tickets, now), len(h.Inbox) > 0 && !h.Run.OpenCalls():
 			return Yield, nil
+		case c.Crowded && len(h.Tickets) < MaxTickets && slices.Contains(h.Run.Calls, CallNew):
+			return Yield, nil
 		case slices.Contains(h.Run.Calls, CallSuspended):
 			return Wait, nil // what is in the inbox waits along: no step could read it before the calls have results
 		}

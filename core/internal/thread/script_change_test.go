@@ -121,6 +121,7 @@ func (w words) holders(h thread.Head, now int64) thread.Change {
 			Fence: fence, From: from, Outcome: w.outcome(), Natural: !w.has("stopped"), Listens: w.has("listens"), Seq: w.seq(), Sum: w.sum(),
 			Calls: w.calls(), Tickets: w.tickets(now), Round: w.has("round"), Consumed: w.consumed(),
 			Summary: summary, Cut: cut, Schema: schema, Lease: w.lease(), Keep: w.has("keep"), Lacks: w.has("lacks"), Through: w.through(),
+			Crowded: w.has("crowded"),
 		}
 	case "commit-close":
 		return thread.CommitClose{Fence: fence, From: from, Seq: w.seq(), Sum: w.sum(), Summary: summary, Cut: cut, Schema: schema}
