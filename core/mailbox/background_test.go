@@ -140,6 +140,29 @@ func TestABackgroundEndReachesItsRunAlone(t *testing.T) {
 	}
 }
 
+// A child that is over is no longer listed by the run that has started it, whatever became of the
+// call that waited for it: the end of that run owes it nothing.
+func TestAChildThatIsOverIsNotListed(t *testing.T) {
+	for name, meet := range map[string]func(t *testing.T, c child){
+		"the call waits": func(*testing.T, child) {},
+		"it was decided before": func(t *testing.T, c child) {
+			c.commit(t, thread.Decide{Run: c.last.RunID, Decision: 5, Resume: true, Child: core.ID{7}})
+		},
+		"the run closes": func(t *testing.T, c child) { c.commit(t, thread.Cancel{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := awaiting(t, newWorld(t))
+				c.ends(t, "done")
+				meet(t, c)
+				if parent, _ := c.tells(t); len(parent.Run.Children) != 0 || len(c.owed(t)) != 0 {
+					t.Errorf("children %v are listed, %+v is owed", parent.Run.Children, c.owed(t))
+				}
+			})
+		})
+	}
+}
+
 // The ticket, or the thread, may go between the look at it and the decision.
 func TestAnEndThatIsOvertaken(t *testing.T) {
 	tests := []struct {
@@ -149,9 +172,9 @@ func TestAnEndThatIsOvertaken(t *testing.T) {
 	}{
 		{"by another decision", func(t *testing.T, c child) {
 			c.commit(t, thread.Decide{Run: c.last.RunID, Decision: 5, Resume: true, Child: core.ID{7}})
-		}, 0},
+		}, 1},
 		{"by the end of the thread", func(t *testing.T, c child) { c.commit(t, thread.Delete{Owner: "ann"}) }, 0},
-		{"by the end of the run, which the next look sees", func(t *testing.T, c child) { c.commit(t, thread.Cancel{}) }, 1},
+		{"by the end of the run", func(t *testing.T, c child) { c.commit(t, thread.Cancel{}) }, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

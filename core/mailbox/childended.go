@@ -44,7 +44,13 @@ func tellParent(ctx context.Context, s *Service, tenant string, child matter) er
 	if err != nil {
 		return err
 	}
-	over := parent.Run.ID != child.parent.Run || parent.Run.Status == thread.Closing
+	over := parent.Run.ID != child.parent.Run
+	if !over && parent.Run.Status == thread.Closing {
+		over = true
+		if err := dropChild(ctx, s, key, parent, child.run.ID); err != nil { // its end owes this child nothing
+			return err
+		}
+	}
 	if !over && child.parent.Call != thread.NoCall {
 		return decideForChild(ctx, s, key, parent, child, encodeEnd(child.run))
 	}
@@ -91,8 +97,8 @@ func decideForChild(ctx context.Context, s *Service, key core.ThreadKey, parent 
 		return errNotYet
 	case at < 0: // the call has its result
 		return dropChild(ctx, s, key, parent, child.run.ID)
-	case parent.Tickets[at].Decision != 0:
-		return nil
+	case parent.Tickets[at].Decision != 0: // not by this end, which would be known
+		return dropChild(ctx, s, key, parent, child.run.ID)
 	}
 	decision := core.Decision{ID: id, Action: core.DecisionResume, Payload: payload}
 	deciding := Deciding{Target: id, User: parent.Owner, Decision: decision}
@@ -104,10 +110,10 @@ func decideForChild(ctx context.Context, s *Service, key core.ThreadKey, parent 
 		deciding.Decision = core.Decision{ID: id, Action: core.DecisionCancel, Reason: "what the child run came to is not what the call waits for"}
 		_, _, err = s.decide(ctx, key, deciding, decideOptions{child: child.run.ID})
 	}
-	if errors.Is(err, thread.ErrDecided) || errors.Is(err, thread.ErrDeleted) {
+	if errors.Is(err, thread.ErrDeleted) {
 		return nil
 	}
-	if errors.Is(err, thread.ErrNotFound) { // the ticket left the head in between: the next look finds how
+	if errors.Is(err, thread.ErrDecided) || errors.Is(err, thread.ErrNotFound) { // in between: the next look finds how
 		return errNotYet
 	}
 	return err

@@ -60,6 +60,7 @@ func awaiting(t *testing.T, w *world, change ...func(*core.Ticket)) child {
 	s := input("two", "")
 	s.Thread, s.Opening.Parent = childKey, &mailbox.Parent{Thread: key.Thread, Run: head.Run.ID}
 	c := child{world: w, receipt: w.submit(t, s)}
+	head = w.commit(t, thread.AddChild{Fence: head.Claim.Fence, Child: c.receipt.RunID})
 	c.ticket = asks(0, append(change, func(k *core.Ticket) {
 		k.Suspension.ID, k.Kind = c.receipt.RunID.String(), core.TicketChild
 	})...)

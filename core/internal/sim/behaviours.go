@@ -27,6 +27,8 @@ const (
 	ChildAsked        // a stream has shown that a child run waits for a person
 	LeftChildren      // a run ended with open children
 	Detached          // one of them was detached
+	OwedCancel        // a child that was left is cancelled, or over, when the cancel is delivered
+	Orphaned          // a child is claimed first when its parent is over
 
 	// Messages between threads, and children in the background.
 	LetterDelivered // a message was delivered
@@ -113,6 +115,7 @@ var behaviourNames = [behaviours]string{
 
 	ChildRefused: "a person's decision on a child's ticket", SpokenBesideChild: "input during a wait for children", SpokenInMixedWait: "input in a mixed wait",
 	ChildOfChild: "a child of a child", ChildAsked: "a stream with the question of a child run", LeftChildren: "an end that leaves children", Detached: "an end that leaves a detached child",
+	OwedCancel: "a cancel of a child that was left", Orphaned: "a child that starts after its parent",
 
 	LetterDelivered: "a message to another thread", LetterRuns: "a message that starts a run",
 	AsideTold: "the end of a child in the background", AsideLate: "the end of a detached child in the background",

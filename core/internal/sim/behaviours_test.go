@@ -18,7 +18,7 @@ func TestEachBehaviourHappensInAShareOfTheWorlds(t *testing.T) {
 		{DelayedInput, 10}, {DelayedInline, 6}, {DelayedStop, 10}, {DelayedInterrupt, 10}, {DelayedFull, 6}, {DelayedFirst, 3},
 
 		// Calls that wait for child runs.
-		{ChildRefused, 6}, {SpokenBesideChild, 3}, {SpokenInMixedWait, 2}, {ChildOfChild, 3}, {ChildAsked, 1}, {LeftChildren, 3}, {Detached, 3},
+		{ChildRefused, 6}, {SpokenBesideChild, 3}, {SpokenInMixedWait, 2}, {ChildOfChild, 3}, {ChildAsked, 1}, {LeftChildren, 3}, {Detached, 3}, {OwedCancel, 5}, {Orphaned, 3},
 
 		// Messages between threads, and children in the background.
 		{LetterDelivered, 5}, {LetterRuns, 4}, {AsideTold, 4}, {AsideLate, 3},

@@ -34,6 +34,8 @@ func (au *auditor) checkHead(p *partition, a, b thread.Head) {
 	th.runs.keepStretch(&a, &b)
 	th.runs.admits(&a, &b)
 	th.checkLeft(&a, &b)
+	th.checkOwed(&a, &b)
+	th.checkTold(&a, &b)
 	th.checkPost(&a, &b)
 	if b.Deleted {
 		th.noteForks(&b)
@@ -113,6 +115,7 @@ func (ru *runs) checkClaim(a, b thread.Head) {
 		return
 	}
 	ru.th.checkWoken(a)
+	ru.th.noteOrphan(b.Run.ID)
 	ru.checkAlone(b)
 	ru.checkBeside(&b)
 	ru.claimed, ru.fence = w.now, b.Claim.Fence
@@ -402,6 +405,7 @@ func (ru *runs) checkEnd(a, b thread.Head) {
 		ru.th.fail("run %s ended, its record has %s (%v)", run, r.Payload, err)
 		return
 	}
+	ru.th.checkCancelled(&a)
 	ru.ended[run] = final{r.Payload, record.Dispatch, record.Termination.Type}
 	end := *record.Termination
 	ru.checkNarrow(&record.Run)

@@ -40,8 +40,12 @@ type child struct {
 	in   *input
 	call tool.Call
 
-	aside bool
-	told  int // decisions on its call, or inputs, that have its end
+	aside   bool
+	claimed bool // its run was
+	orphan  bool // its parent was over at its first claim
+	// relisted: its call has run again, and has listed it after its end was told.
+	relisted bool
+	told     int // decisions on its call, or inputs, that have its end
 	// starting is how many executions of its call start it: one that is repeated finds it,
 	// and sends its hint again.
 	starting int

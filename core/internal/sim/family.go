@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
@@ -119,4 +120,16 @@ func checkChildShown(w *World, th *threadState, e core.Event) {
 		}
 	}
 	th.fail("ticket %+v of child run %s is shown, but no head ever had it", e.Ticket, e.Child.RunID)
+}
+
+// checkPlaces: in a round whose calls run together, a call that has not begun waits for a place
+// alone: none is free then.
+func (as *asks) checkPlaces(b *thread.Head) {
+	if !b.Open() || b.Run.Status != thread.Waiting || len(b.Tickets) >= thread.MaxTickets || !slices.Contains(b.Run.Calls, thread.CallNew) {
+		return
+	}
+	in := as.th.inputs.byText[as.th.inputs.textOf(b.Run.Dispatch)]
+	if in != nil && modeOf(in.agent) != agent.Sequential {
+		as.th.fail("a call waits for a place, and one is free: %+v", *b)
+	}
 }

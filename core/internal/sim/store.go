@@ -163,6 +163,7 @@ func (b backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit)
 	}
 	if written {
 		b.host.heard(t, th, &c.Head, claims)
+		w.people.endBeforeChild(ctx, th, &was, &c.Head)
 		return store.Outcome{Written: true}, nil
 	}
 	stored, err := decodeHead(refused)

@@ -14,10 +14,11 @@ type threadState struct {
 	i int
 	p *partition
 
-	user  string // whose thread it is
-	child bool   // a call has made it, for the run that it waits for
-	depth int    // how many runs are above its own
-	fork  *fork  // it is a fork of another, or is to be; nil: it is not
+	user  string    // whose thread it is
+	child bool      // a call has made it, for the run that it waits for
+	depth int       // how many runs are above its own
+	owed  []core.ID // child runs that an ended run has left, until no cancel is owed
+	fork  *fork     // it is a fork of another, or is to be; nil: it is not
 
 	budget budget
 	asking map[modelStep]*inquiry // under the present claim

@@ -195,6 +195,7 @@ func (as *asks) checkWaiting(a, b *thread.Head) {
 	if b.Open() && b.Run.Status == thread.Waiting && (b.Claim.Fence != 0 || !waits(b)) {
 		as.th.fail("a waiting run is claimed, or waits without a ticket: %+v", *b)
 	}
+	as.checkPlaces(b)
 	if a.Run.ID != b.Run.ID || a.Run.Status != thread.Waiting || b.Run.Status != thread.Running {
 		return
 	}
