@@ -15,6 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/pins"
 	"github.com/reveille-run/reveille/core/internal/run/compaction"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -181,7 +182,7 @@ func TestWhoMakesTheSummaryOfAThread(t *testing.T) {
 // another call is another child.
 func TestChildrenOfACallAreToldApart(t *testing.T) {
 	r, _ := program(t, nil)
-	starts, runs := children{r.submits}, map[core.ID]string{}
+	starts, runs := children{r.submits, pins.New(r.submits.agents, memory.New())}, map[core.ID]string{}
 	for _, call := range []string{"run/2/3", "run/2/4"} {
 		for _, name := range []string{"", "a", "b"} {
 			c := tool.Call{Idempotency: call, Index: 3, Thread: core.ThreadKey{Tenant: "acme", Thread: "t"}, Run: core.ID{5}}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/pins"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/wire"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -46,7 +47,13 @@ const maxCallID = 128
 // children starts the child runs of tools. A child run is a submission like any other, for
 // the tenant and the user of the run that starts it. Only its Parent sets it apart: the call
 // that its end wakes.
-type children struct{ submits *submitter }
+//
+// A child starts with the agent that the program of its parent has: another build may claim it
+// first, with other instructions or another model for the agent of that id.
+type children struct {
+	submits *submitter
+	agents  *pins.Pins
+}
 
 // StartChild implements run.Children. The child's id and the submission's key are derived from
 // the call's key, so that a call which runs again, in any process, finds the run that it has
@@ -94,6 +101,11 @@ func (c children) StartChild(ctx context.Context, call tool.Call, child tool.Chi
 	if err := c.submits.known(submission); err != nil {
 		return core.ID{}, err
 	}
+	pinned, err := c.agents.Resolve(ctx, child.Agent, "")
+	if err != nil {
+		return core.ID{}, err
+	}
+	submission.Opening.Resolution = pinned.Hash()
 	if err := list(ctx, id); err != nil {
 		return core.ID{}, err
 	}

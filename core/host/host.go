@@ -122,7 +122,7 @@ func build(c Options) (*Host, error) {
 		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: pinned, Records: c.Records, Stops: c.Stops,
 		Logger: c.Logger, Observer: observe(c.Observer, c.Report), Lease: r.mailbox.Lease(), Poll: c.Poll, Window: c.Window, CacheSize: c.CacheSize, Snapshot: c.Snapshot, LeaveFor: c.LeaveFor,
 		Profiles: func(tenant string) state.Profiles { return store.ProfilesOf(c.Store, tenant) },
-		Children: children{r.submits}, Others: others{mailbox: r.mailbox, store: c.Store, records: c.Records}, Chunks: !c.alone, Said: r.watches.spoke, Metering: c.Metering.run(), Limits: r.limits, Compact: compact, Failed: causes.note, Accept: checks.accept,
+		Children: children{r.submits, pinned}, Others: others{mailbox: r.mailbox, store: c.Store, records: c.Records}, Chunks: !c.alone, Said: r.watches.spoke, Metering: c.Metering.run(), Limits: r.limits, Compact: compact, Failed: causes.note, Accept: checks.accept,
 	})
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/pins"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -20,7 +21,7 @@ import (
 // follow from its call; its end wakes the call, but for one in the background.
 func TestAChildIsSubmittedForItsCall(t *testing.T) {
 	r, _ := program(t, nil)
-	starts := children{r.submits}
+	starts := children{r.submits, pins.New(r.submits.agents, memory.New())}
 	call := tool.Call{Idempotency: "run/2/3", Index: 3, Thread: core.ThreadKey{Tenant: "acme", Thread: "t"}, Run: core.ID{5}, User: "ann"}
 	for name, test := range map[string]struct {
 		child  tool.Child

@@ -139,6 +139,9 @@ type Opening struct {
 	// Parent.Listed. With a Key that was used before, the run of that attempt counts. Zero: a
 	// new id.
 	RunID core.ID
+	// Resolution is the content hash of the agent that the run starts with, which is stored: see
+	// core.Run.Resolution. Empty: the agent of the program that starts it.
+	Resolution string
 }
 
 // Parent is the run of another thread of the tenant that started a run, and what waits

@@ -209,7 +209,7 @@ func (u *submission) queued() thread.Queued {
 	o := &u.in.Opening
 	in := thread.Queued{
 		Run: u.ids.run, Dispatch: u.ids.dispatch, AgentID: o.AgentID, Origin: u.in.Origin, Messages: u.in.Messages, Supersede: o.Supersede,
-		Request: o.Request, Frontend: o.Frontend,
+		Request: o.Request, Frontend: o.Frontend, Resolution: o.Resolution,
 	}
 	if o.Parent != nil {
 		parent := thread.Parent(*o.Parent)

@@ -75,4 +75,16 @@ var childMutants = []mutant{
 		Old:  "	return parent.Call == thread.NoCall || head.Run.Awaits(parent.Call)\n",
 		New:  "	return parent.Call == thread.NoCall\n",
 	},
+	{
+		Name: "a step that has freed a place waits",
+		File: "core/internal/run/waitwrite.go",
+		Old:  "		Crowded: w.crowded,\n",
+		New:  "		Crowded: false,\n",
+	},
+	{
+		Name: "a stream that steps a child hears words under a head that it has not shown",
+		File: "core/host/follow.go",
+		Old:  "		record, over, err := f.showAll(ctx, on, seen)\n",
+		New:  "		record, over, err := core.Run{}, false, f.below.look(ctx, seen)\n",
+	},
 }
