@@ -131,7 +131,6 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		defer h.calling(ctx, th)()
 		th.logged.checkShown(h, before, s)
 		th.runs.checkWithin(h, s)
-		th.checkOrphan(s.run)
 		th.calls.infers()
 		w.scripted.poison(h, th, s.name, 'm')
 		began := w.now

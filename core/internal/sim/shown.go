@@ -98,6 +98,7 @@ func (lo *logged) checkRanges(superseded []thread.Range, record uint64) {
 
 // checkShown: a model is shown what the log says, and then what the step adds.
 func (lo *logged) checkShown(h *host, messages []core.Message, s script) {
+	lo.th.checkOrphan(s.run)
 	head := &lo.th.p.head
 	if !lo.th.runs.holds() || head.Run.ID != s.run || lo.th.w.config.Processes.Local || lo.th.w.config.Processes.Batch {
 		return // its claim is lost, and it does not know yet
