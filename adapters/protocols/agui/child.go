@@ -2,27 +2,14 @@ package agui
 
 import (
 	"slices"
-	"strings"
 
+	"github.com/reveille-run/reveille/adapters/internal/protocol"
 	"github.com/reveille-run/reveille/core"
 )
 
 // A call of a child run that waits for a person is an interrupt of the run that waits for that
 // run. Its ids begin with the child run's, since two runs may have calls with the same id. A call
 // that waits for a client is not shown: the messages have no such call that a result could name.
-
-// childID is a client's id of a call or of a suspension of a child run.
-func childID(run core.ID, id string) string { return run.String() + ":" + id }
-
-// childOf reads an id that childID has made. ok is false for any other id.
-func childOf(id string) (run core.ID, rest string, ok bool) {
-	text, rest, ok := strings.Cut(id, ":")
-	if !ok || rest == "" {
-		return run, "", false
-	}
-	run, err := core.ParseID(text)
-	return run, rest, err == nil
-}
 
 // childCall notes what the calls of child runs wait for.
 func (e *encoder) childCall(in core.Event) {
@@ -37,7 +24,7 @@ func (e *encoder) childCall(in core.Event) {
 // childInterrupt is the interrupt of a call of a child run.
 func childInterrupt(t core.ChildTicket) interrupt {
 	i := interruptOf(t.Ticket)
-	i.ID, i.ToolCallID = childID(t.RunID, t.Suspension.ID), childID(t.RunID, t.CallID)
+	i.ID, i.ToolCallID = protocol.ChildID(t.RunID, t.Suspension.ID), protocol.ChildID(t.RunID, t.CallID)
 	i.Metadata = map[string]any{"reveille": aboutChild{
 		about{t.Suspension.Action, t.Suspension.Parameters}, t.ChildRun, t.CallID, t.Tool, t.Arguments,
 	}}
@@ -57,7 +44,7 @@ func (a *exchange) interrupts() (ids []string) {
 		}
 	}
 	for _, t := range a.children {
-		ids = append(ids, childID(t.RunID, t.Suspension.ID))
+		ids = append(ids, protocol.ChildID(t.RunID, t.Suspension.ID))
 	}
 	return ids
 }
@@ -71,7 +58,7 @@ func (a *exchange) asked(id string) (t core.Ticket, run core.ID, target string, 
 			return t, a.info.ActiveRun, id, true
 		}
 	}
-	run, target, ok := childOf(id)
+	run, target, ok := protocol.ParseChildID(id)
 	if !ok {
 		return t, core.ID{}, id, false
 	}

@@ -250,7 +250,7 @@ func (a *exchange) missing(target string, err error) error {
 		}
 	}
 	for _, t := range a.children {
-		waiting = append(waiting, "interrupt "+strconv.Quote(childID(t.RunID, t.Suspension.ID)))
+		waiting = append(waiting, "interrupt "+strconv.Quote(protocol.ChildID(t.RunID, t.Suspension.ID)))
 	}
 	what := "no call of thread " + strconv.Quote(a.thread) + " waits: send a user message first"
 	switch {

@@ -1,8 +1,7 @@
 package aisdk
 
 import (
-	"strings"
-
+	"github.com/reveille-run/reveille/adapters/internal/protocol"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -14,22 +13,9 @@ import (
 // last start of a step has an answer or an output, and the call that waits for the child run has
 // neither.
 
-// childID is a client's id of a call or of a suspension of a child run.
-func childID(run core.ID, id string) string { return run.String() + ":" + id }
-
-// childOf reads an id that childID has made. ok is false for any other id.
-func childOf(id string) (run core.ID, rest string, ok bool) {
-	text, rest, ok := strings.Cut(id, ":")
-	if !ok || rest == "" {
-		return run, "", false
-	}
-	run, err := core.ParseID(text)
-	return run, rest, err == nil
-}
-
 // childCall shows a call of a child run: that it waits, and its result.
 func (e *encoder) childCall(event core.Event) {
-	id := childID(event.Child.RunID, event.CallID)
+	id := protocol.ChildID(event.Child.RunID, event.CallID)
 	switch event.Type {
 	case core.EventToolCallSuspended:
 		e.childSuspended(event, id)
@@ -56,7 +42,7 @@ func (e *encoder) childSuspended(event core.Event, id string) {
 		e.emit(chunk{Type: "tool-input-available", ToolCallID: id, ToolName: event.Name, Input: orElse(t.Arguments, "{}"), Dynamic: true})
 	}
 	if t.AsksPermission() {
-		e.emit(chunk{Type: "tool-approval-request", ApprovalID: childID(event.Child.RunID, t.Suspension.ID), ToolCallID: id})
+		e.emit(chunk{Type: "tool-approval-request", ApprovalID: protocol.ChildID(event.Child.RunID, t.Suspension.ID), ToolCallID: id})
 	}
 }
 
@@ -70,10 +56,10 @@ func (c *converter) childTickets(run core.ID, tickets []core.ChildTicket) {
 	m.Parts = append(m.Parts, uiPart{Type: "step-start"})
 	for _, t := range tickets {
 		part := uiPart{
-			Type: "dynamic-tool", ToolPart: &ToolPart{ToolName: t.Tool}, ToolCallID: childID(t.RunID, t.CallID), State: "input-available", Input: orElse(t.Arguments, "{}"),
+			Type: "dynamic-tool", ToolPart: &ToolPart{ToolName: t.Tool}, ToolCallID: protocol.ChildID(t.RunID, t.CallID), State: "input-available", Input: orElse(t.Arguments, "{}"),
 		}
 		if t.AsksPermission() {
-			part.State, part.Approval = "approval-requested", &approval{ID: childID(t.RunID, t.Suspension.ID)}
+			part.State, part.Approval = "approval-requested", &approval{ID: protocol.ChildID(t.RunID, t.Suspension.ID)}
 		}
 		m.Parts = append(m.Parts, part)
 	}

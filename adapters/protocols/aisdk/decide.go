@@ -57,7 +57,7 @@ func readAnswers(m uiMessage, otherwise lasting) (all []answer, err error) {
 		default:
 			continue
 		}
-		if run, target, ok := childOf(a.Target); ok && p.Type == "dynamic-tool" {
+		if run, target, ok := protocol.ParseChildID(a.Target); ok && p.Type == "dynamic-tool" {
 			a.Run, a.Target = run, target
 		}
 		all = append(all, a)
