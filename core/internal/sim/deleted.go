@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -20,6 +21,15 @@ func (pe *people) deleteThread(th *threadState) {
 		err := h.engine.runtime.DeleteThread(ctx, th.client(), th.p.key.Thread, mailbox.ChildrenDetach)
 		return err == nil || refused(err)
 	})
+}
+
+// deleteReceiver deletes some threads to which a message is on its way, in a world where threads
+// are deleted.
+func (pe *people) deleteReceiver(l *letter) {
+	to := pe.w.storage.byKey[core.ThreadKey{Tenant: l.from.p.key.Tenant, Thread: l.to}]
+	if pe.w.config.People.Deletes && pe.w.now < pe.w.stop && trait(l.text, 99, 4) == 0 {
+		pe.deleteThread(to.state)
+	}
 }
 
 // checkDeleted: a tombstone has the fence and the log's end of the thread, a new epoch,

@@ -66,6 +66,7 @@ func (th *threadState) noteSent(e thread.OutboxEntry) {
 		w.family.post.byID[e.ID], w.family.post.byText[text] = l, l
 	}
 	l.place, l.failed, l.tries = w.family.post.sent, false, e.Tries
+	w.people.deleteReceiver(l)
 	if e.Tries != 0 {
 		th.fail("the new message %s was tried %d times", e.ID, e.Tries)
 	}
@@ -99,7 +100,9 @@ func (th *threadState) checkTried(was, is thread.OutboxEntry) {
 		th.fail("the message %s was tried %d times, and then %d", is.ID, was.Tries, is.Tries)
 	}
 	if l := th.w.family.post.byID[is.ID]; l != nil {
-		l.tries = is.Tries
+		if l.tries = is.Tries; is.Tries > 0 {
+			th.w.did(LetterTried)
+		}
 	}
 }
 
@@ -120,6 +123,7 @@ func (th *threadState) checkLetterGone(e thread.OutboxEntry) {
 		return
 	}
 	l.failed = true
+	th.w.did(LetterFailed)
 	to := th.w.storage.byKey[core.ThreadKey{Tenant: th.p.key.Tenant, Thread: l.to}]
 	switch note.Code {
 	case "recipient_unavailable", "recipient_not_found":

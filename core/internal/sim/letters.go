@@ -21,6 +21,8 @@ import (
 func (c *Config) writes() {
 	r := random{mix(c.Seed ^ 0x73)}
 	c.Agents.Letters = c.Agents.Children && !c.Accounts.Limited && r.chance(0.8)
+	// In more of them than of others a thread is deleted: messages are on their way to it.
+	c.People.Deletes = c.People.Deletes || c.Agents.Letters && !c.People.Calm && !c.Processes.Unswept && !c.Programs.Old && r.chance(0.5)
 }
 
 // post is what the checks know of the messages between threads.
@@ -90,8 +92,9 @@ func (sc scripted) letterTool(s script, name string) string {
 	return ""
 }
 
-// mail is the work of a tool that sends messages: two to one thread, one after the other. Some
-// calls send first what could not be delivered. ok reports that it is one.
+// mail is the work of a tool that sends messages: two to one thread, one after the other, or more
+// than an outbox has places for. Some calls send first what could not be delivered. ok reports that
+// it is one.
 func (as *asks) mail(ctx context.Context, name string, call tool.Call, key string) (ok bool, err error) {
 	if name != "tell" {
 		return false, nil
@@ -101,7 +104,11 @@ func (as *asks) mail(ctx context.Context, name string, call tool.Call, key strin
 			return true, err
 		}
 	}
-	for i := range 2 {
+	count := 2
+	if trait(key, 98, 8) == 0 {
+		count = thread.MaxMessages + 2
+	}
+	for i := range count {
 		m := tool.Message{Text: fmt.Sprintf("letter %s.%d", key, i), Name: fmt.Sprintf("n%d", i)}
 		to := as.receiver(key)
 		if m.Parent = to == nil; to != nil {
@@ -156,10 +163,12 @@ func (as *asks) checkUnsent(to *threadState, existed bool, refusal *tool.Message
 			as.th.fail("a message to thread %s is refused, since that does not exist", to.p.key.Thread)
 		}
 	case "recipient_unavailable":
+		w.did(LetterUnsent)
 		if !to.p.head.Deleted {
 			as.th.fail("a message to thread %s is refused, since that is deleted", to.p.key.Thread)
 		}
 	case "outbox_full":
+		w.did(OutboxFull)
 	default:
 		as.th.fail("a message to thread %s is refused: %v", to.p.key.Thread, refusal)
 	}
