@@ -125,6 +125,10 @@ func (c children) StartChild(ctx context.Context, call tool.Call, child tool.Chi
 			return core.ID{}, err
 		}
 	}
+	if errors.Is(err, thread.ErrDeleted) {
+		// Without the cause, which would be understood as that of the parent's own thread.
+		err = core.Errorf(core.CodeDeleted, "thread %s of the child run was deleted", key.Thread)
+	}
 	_, _, failed := c.submits.mailbox.Commit(ctx, call.Thread, thread.Head{}, thread.DropChild{Run: call.Run, Child: id}, nil)
 	return receipt.RunID, errors.Join(err, failed)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 )
 
@@ -60,6 +61,34 @@ func TestAChildHasTheAgentOfItsParentsBuild(t *testing.T) {
 		r.settle(b, core.ThreadKey{Tenant: "local", Thread: "t2"})
 		if diff := cmp.Diff([]string{"be brief", "be polite"}, prompts); diff != "" {
 			t.Errorf("of a run of its own (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A call whose child would be on a deleted thread gets an error, and its run goes on with that.
+func TestADeletedThreadStartsNoChild(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		process := r.process("w", r.store, withHelper)
+		call := `call: delegate {"prompt":"echo: hello","mode":"replay_tool_call","kept":"aside"}`
+		first := submission("t1", call)
+		if _, err := process.Submit(t.Context(), first); err != nil {
+			t.Fatal(err)
+		}
+		kept := core.ThreadKey{Tenant: "local", Thread: "kept.c4b978c0f3315a1a36a0139cb750af28"}
+		r.settle(process, first.Thread, kept)
+		if err := process.DeleteThread(t.Context(), local, kept.Thread, mailbox.ChildrenDetach); err != nil {
+			t.Fatal(err)
+		}
+		second, err := process.Submit(t.Context(), submission("t1", call))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.settle(process, first.Thread)
+		read, err := process.ReadRun(t.Context(), local, second.RunID)
+		want := "The result of delegate: execution failed: thread " + kept.Thread + " of the child run was deleted"
+		if err != nil || read.Status != core.RunDone || read.Response != want {
+			t.Errorf("the run is %s with %q, %v; want it done with %q", read.Status, read.Response, err, want)
 		}
 	})
 }
