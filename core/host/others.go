@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -54,8 +53,11 @@ func (o others) ChildRun(ctx context.Context, call tool.Call, run core.ID) (core
 func (o others) child(ctx context.Context, call tool.Call, run core.ID) (key core.ThreadKey, head thread.Head, record core.Run, err error) {
 	none := core.Errorf(core.CodeNotFound, "no call of the thread has started the run %s", run)
 	key, dispatch, ok, err := o.mailbox.Locate(ctx, call.Thread.Tenant, run)
-	if err != nil || !ok {
-		return key, head, record, errors.Join(err, absent(ok, none))
+	switch {
+	case err != nil:
+		return key, head, record, err
+	case !ok:
+		return key, head, record, none
 	}
 	if head, err = o.mailbox.Head(ctx, key); err != nil {
 		return key, head, record, err
@@ -68,14 +70,6 @@ func (o others) child(ctx context.Context, call tool.Call, run core.ID) (key cor
 		err = none
 	}
 	return key, head, record, err
-}
-
-// absent is the error of what is not there.
-func absent(ok bool, err error) error {
-	if ok {
-		return nil
-	}
-	return err
 }
 
 // outputLook is how many records of the log are searched for what a run has said so far.

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -13,6 +14,8 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/model/scripted"
+	"github.com/reveille-run/reveille/core/store/memory"
+	"github.com/reveille-run/reveille/core/store/storetest"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -278,5 +281,17 @@ func TestACallRecoversMessages(t *testing.T) {
 	}
 	if failed, err := f.to.FailedMessages(t.Context(), f.call); failed != nil || err != nil {
 		t.Errorf("failed are %+v, %v", failed, err)
+	}
+}
+
+// A run that cannot be looked up may be there: the call is tried again.
+func TestARunThatCannotBeLookedUpIsNotMissing(t *testing.T) {
+	no, over := errors.New("no answer"), &storetest.Faulty{Backend: memory.New()}
+	over.OnPointer = func(context.Context, string, string) ([]byte, bool, error) { return nil, false, no }
+	r, _ := program(t, func(c *Options) { c.Store = over })
+	to := others{mailbox: r.mailbox, store: r.reads.store, records: r.reads.records}
+	call := tool.Call{Thread: core.ThreadKey{Tenant: "acme", Thread: "t"}, Run: core.ID{5}, User: "ann"}
+	if _, err := to.ChildRun(t.Context(), call, core.ID{7}); !errors.Is(err, no) || core.CodeOf(err) != core.CodeInternal {
+		t.Errorf("%s: %v", core.CodeOf(err), err)
 	}
 }

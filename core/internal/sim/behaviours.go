@@ -33,6 +33,7 @@ const (
 	// Messages between threads, and children in the background.
 	LetterDelivered // a message was delivered
 	LetterRuns      // and started a run
+	LetterToChild   // to a run that the sender has started
 	LetterTried     // a message could not be delivered at first
 	LetterFailed    // a message was given up
 	LetterUnsent    // a message was refused, since its receiver is deleted
@@ -122,7 +123,7 @@ var behaviourNames = [behaviours]string{
 	OwedCancel: "a cancel of a child that was left", Orphaned: "a child that starts after its parent",
 
 	LetterDelivered: "a message to another thread", LetterRuns: "a message that starts a run",
-	LetterTried: "a message that is tried again", LetterFailed: "a message that is given up", LetterUnsent: "a message to a deleted thread", OutboxFull: "a message without a place",
+	LetterToChild: "a message to a child run", LetterTried: "a message that is tried again", LetterFailed: "a message that is given up", LetterUnsent: "a message to a deleted thread", OutboxFull: "a message without a place",
 	AsideTold: "the end of a child in the background", AsideLate: "the end of a detached child in the background",
 
 	WokenByClock: "a timer that the clock has woken", WokenBySweep: "a timer that no queue could hold back", WokenEarly: "a timer that a person woke earlier",
@@ -180,7 +181,7 @@ func (b Behaviour) String() string { return behaviourNames[b] }
 // leastShare is the part of the worlds, in percent, that a behaviour is to happen in. A tenth of the
 // worlds have messages.
 func (b Behaviour) leastShare() int {
-	if b >= LetterTried && b <= AsideLate {
+	if b >= LetterToChild && b <= AsideLate {
 		return 1
 	}
 	return 3

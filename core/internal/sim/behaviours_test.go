@@ -21,7 +21,7 @@ func TestEachBehaviourHappensInAShareOfTheWorlds(t *testing.T) {
 		{ChildRefused, 6}, {SpokenBesideChild, 3}, {SpokenInMixedWait, 2}, {ChildOfChild, 3}, {ChildAsked, 1}, {LeftChildren, 3}, {Detached, 3}, {OwedCancel, 5}, {Orphaned, 3},
 
 		// Messages between threads, and children in the background.
-		{LetterDelivered, 5}, {LetterRuns, 4}, {LetterTried, 1}, {LetterFailed, 1}, {LetterUnsent, 1}, {OutboxFull, 1}, {AsideTold, 4}, {AsideLate, 1},
+		{LetterDelivered, 5}, {LetterRuns, 4}, {LetterToChild, 1}, {LetterTried, 1}, {LetterFailed, 1}, {LetterUnsent, 1}, {OutboxFull, 1}, {AsideTold, 4}, {AsideLate, 1},
 
 		// Calls that wait for a time.
 		{WokenByClock, 5}, {WokenBySweep, 3}, {WokenEarly, 3}, {DecidedLate, 3}, {KeptTimer, 3},

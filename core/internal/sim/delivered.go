@@ -52,14 +52,14 @@ func (th *threadState) checkPost(a, b *thread.Head) {
 // noteSent notes a message that an outbox has got, for the first time or again.
 func (th *threadState) noteSent(e thread.OutboxEntry) {
 	w := th.w
-	text, to, ok := th.letterOf(e.ID)
+	text, to, run, ok := th.letterOf(e.ID)
 	if !ok {
 		return
 	}
 	w.family.post.sent++
 	l := w.family.post.byID[e.ID]
 	if l == nil {
-		l = &letter{id: e.ID, from: th, to: to, text: text}
+		l = &letter{id: e.ID, from: th, to: to, run: run, text: text}
 		if w.family.post.byText[text] != nil {
 			th.fail("message %q has two ids, %s and %s", text, w.family.post.byText[text].id, e.ID)
 		}
@@ -73,11 +73,11 @@ func (th *threadState) noteSent(e thread.OutboxEntry) {
 }
 
 // letterOf reads the record of a message.
-func (th *threadState) letterOf(id core.ID) (text, to string, ok bool) {
+func (th *threadState) letterOf(id core.ID) (text, to string, run core.ID, ok bool) {
 	r, ok := th.p.record(recordname.Outbox(id))
 	if !ok {
 		th.fail("the message %s has no record", id)
-		return "", "", false
+		return "", "", run, false
 	}
 	record, err := th.w.checks.DecodeOutbox(r.Payload)
 	var said struct {
@@ -88,9 +88,9 @@ func (th *threadState) letterOf(id core.ID) (text, to string, ok bool) {
 	}
 	if err != nil || len(record.To) != 1 || len(said.Messages) != 1 {
 		th.fail("the message %s is unreadable: %v, %s", id, err, r.Payload)
-		return "", "", false
+		return "", "", run, false
 	}
-	return said.Messages[0].Text(), record.To[0].Thread, true
+	return said.Messages[0].Text(), record.To[0].Thread, record.To[0].Run, true
 }
 
 // checkTried looks at a message that stays: its tries are counted one by one, and it waits longer
@@ -127,7 +127,7 @@ func (th *threadState) checkLetterGone(e thread.OutboxEntry) {
 	to := th.w.storage.byKey[core.ThreadKey{Tenant: th.p.key.Tenant, Thread: l.to}]
 	switch note.Code {
 	case "recipient_unavailable", "recipient_not_found":
-		if !to.head.Deleted {
+		if !to.head.Deleted && !to.state.readsNoMore(l.run) {
 			th.fail("the message %s to %s is given up with %s, and the thread is there: %+v", e.ID, l.to, note.Code, to.head)
 		}
 	default:
@@ -203,7 +203,13 @@ func (th *threadState) checkDelivery(l *letter, id core.ID) {
 			th.fail("the message %s is delivered before %s, which was sent earlier", l.id, o.id)
 		}
 	}
+	if l.run != (core.ID{}) && th.p.head.Run.ID != l.run {
+		th.fail("the message %s is for run %s, and %s reads it", l.id, l.run, th.p.head.Run.ID)
+	}
 	l.input = id
+	if l.run != (core.ID{}) {
+		w.did(LetterToChild)
+	}
 	if w.did(LetterDelivered); th.p.head.Run.Dispatch == id || !slices.ContainsFunc(th.p.head.Inbox, func(e thread.InboxEntry) bool { return e.ID == id }) {
 		w.did(LetterRuns)
 	}

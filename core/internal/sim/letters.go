@@ -38,7 +38,8 @@ func newPost() post { return post{byID: map[core.ID]*letter{}, byText: map[strin
 type letter struct {
 	id     core.ID
 	from   *threadState
-	to     string // a thread
+	to     string  // a thread
+	run    core.ID // the only one that may read it; zero: any
 	text   string
 	place  int     // among all, by when its outbox has got it
 	input  core.ID // that it has become; zero: it is not delivered
@@ -110,8 +111,14 @@ func (as *asks) mail(ctx context.Context, name string, call tool.Call, key strin
 	}
 	for i := range count {
 		m := tool.Message{Text: fmt.Sprintf("letter %s.%d", key, i), Name: fmt.Sprintf("n%d", i)}
+		child := as.childToWrite(key)
 		to := as.receiver(key)
-		if m.Parent = to == nil; to != nil {
+		switch {
+		case child != nil:
+			m.Child, to = child.in.run, child.th
+		case to == nil:
+			m.Parent = true
+		default:
 			m.Thread, m.AgentID = to.p.key.Thread, agents[trait(key, 95, uint64(len(agents)))]
 		}
 		existed := to != nil && to.p.head.Exists()
@@ -125,7 +132,7 @@ func (as *asks) mail(ctx context.Context, name string, call tool.Call, key strin
 		}
 		switch {
 		case refused:
-			as.checkUnsent(to, existed, refusal)
+			as.checkUnsent(to, m.Child, existed, refusal)
 		case err != nil:
 			return true, err
 		case as.th.w.family.post.byID[id] == nil:
@@ -150,8 +157,29 @@ func (as *asks) receiver(key string) *threadState {
 	return to
 }
 
-// checkUnsent looks at a refusal to send a message: it says what is so.
-func (as *asks) checkUnsent(to *threadState, existed bool, refusal *tool.MessageError) {
+// childToWrite is the child that a call sends messages to, by the id of its run: the first one of the
+// call's thread that was started. nil: it sends them to a thread.
+func (as *asks) childToWrite(key string) (first *child) {
+	if trait(key, 100, 3) != 0 {
+		return nil
+	}
+	for _, c := range as.th.w.family.byRun {
+		if c.call.Thread == as.th.p.key && (first == nil || c.call.Key() < first.call.Key()) {
+			first = c
+		}
+	}
+	return first
+}
+
+// readsNoMore reports whether a run reads no messages any more: it is closing, or over.
+func (th *threadState) readsNoMore(run core.ID) bool {
+	status, live := th.p.head.RunStatus(run)
+	return !run.IsZero() && (!live || status == core.RunDone)
+}
+
+// checkUnsent looks at a refusal to send a message, to a run or to any of the thread: it says what
+// is so.
+func (as *asks) checkUnsent(to *threadState, run core.ID, existed bool, refusal *tool.MessageError) {
 	w := as.th.w
 	if to == nil {
 		c := w.family.byThread[as.th]
@@ -159,12 +187,12 @@ func (as *asks) checkUnsent(to *threadState, existed bool, refusal *tool.Message
 	}
 	switch refusal.Code {
 	case "recipient_not_found":
-		if existed {
+		if existed && (run.IsZero() || !to.p.head.Deleted) { // a run of a deleted thread is not found
 			as.th.fail("a message to thread %s is refused, since that does not exist", to.p.key.Thread)
 		}
 	case "recipient_unavailable":
 		w.did(LetterUnsent)
-		if !to.p.head.Deleted {
+		if !to.p.head.Deleted && !to.readsNoMore(run) {
 			as.th.fail("a message to thread %s is refused, since that is deleted", to.p.key.Thread)
 		}
 	case "outbox_full":
