@@ -35,6 +35,7 @@ func (au *auditor) checkHead(p *partition, a, b thread.Head) {
 	th.runs.admits(&a, &b)
 	th.checkLeft(&a, &b)
 	th.checkPost(&a, &b)
+	th.checkTurn(&a, &b)
 	if b.Deleted {
 		th.noteForks(&b)
 		th.checkDeleted(&a, &b)
@@ -110,6 +111,7 @@ func (ru *runs) checkClaim(a, b thread.Head) {
 	}
 	if a.Claim.Fence != 0 && a.Claim.Worker == b.Claim.Worker && b.HolderCommitID == b.CommitID {
 		w.Stats.Steps.Refences++
+		ru.stayAlone(&a, &b)
 		return
 	}
 	ru.th.checkWoken(a)

@@ -127,6 +127,7 @@ type World struct {
 	checks     thread.Records // reads every written record
 	queue      queue
 	local      *host
+	began      time.Duration // when the local host began
 	agents     *registry.Registry
 	older      *registry.Registry // with Lacks: of programs 1/1
 	idle       map[role][]*host
