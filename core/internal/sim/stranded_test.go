@@ -24,7 +24,7 @@ func TestRunsThatStandBehindSuspects(t *testing.T) {
 		lost      uint8
 		other     thread.Head
 		proved    bool          // it has stored a result
-		waits     time.Duration // how long the other has waited
+		waits     time.Duration // how long the other has waited, or has been claimed
 		later     *thread.Head  // the other after three seconds; nil: as before
 		taken     bool          // within these the run was claimed
 		stranded  time.Duration // when it is found; 0: never
@@ -39,7 +39,8 @@ func TestRunsThatStandBehindSuspects(t *testing.T) {
 		{"a suspect waits", Processes{Local: true}, 2, suspect(0, 2), false, 10 * time.Second, nil, false, 0},
 		{"a suspect begins to wait", Processes{Local: true}, 2, suspect(0, 2), false, 5 * time.Second, nil, false, now + 3*time.Second},
 		{"one that is no suspect waits", Processes{Local: true}, 2, suspect(0, 1), false, 10 * time.Second, nil, false, now + 3*time.Second},
-		{"it has lost one claim", Processes{Local: true}, 1, suspect(7, 3), false, 0, nil, false, now + 3*time.Second},
+		{"it has lost one claim", Processes{Local: true}, 1, suspect(7, 3), false, 10 * time.Second, nil, false, now + 3*time.Second},
+		{"it has lost one claim, and a suspect has just begun", Processes{Local: true}, 1, suspect(7, 3), false, 10*time.Second - 1, nil, false, 0},
 		{"it has lost one claim, and a suspect waits", Processes{Local: true}, 1, suspect(0, 2), false, 10 * time.Second, nil, false, 0},
 		{"there are other processes", Processes{}, 2, suspect(7, 3), false, 0, nil, false, now},
 	}
@@ -51,7 +52,7 @@ func TestRunsThatStandBehindSuspects(t *testing.T) {
 			p.head = thread.Head{Version: 9, Run: thread.Run{ID: core.ID{1}, Lost: tt.lost}, DueAt: epoch.UnixMilli()}
 			w.stop = 0
 			set := func(h thread.Head) {
-				other.head, other.changed = h, now-tt.waits
+				other.head, other.changed, other.state.runs.claimed = h, now-tt.waits, now-tt.waits
 				other.head.DueAt = epoch.Add(other.changed).UnixMilli()
 				other.state.runs.beginAlone(&h)
 			}
@@ -108,9 +109,11 @@ func TestSuspectsThatWaitForTheirTurn(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			w := New(Config{Threads: 2, Processes: Processes{Local: true}})
-			w.events, w.began = nil, tt.began
+			w.events = nil
 			p, other := w.threads[0].p, w.threads[1].p
 			p.head = thread.Head{Version: 9, Run: thread.Run{ID: core.ID{1}, Attempts: 2, Lost: 2}, DueAt: epoch.UnixMilli()}
+			w.now = tt.began
+			w.startTurns()
 			if w.now = tt.hands; tt.hands > 0 {
 				w.threads[0].works(core.WakeUp{})
 			}

@@ -55,7 +55,7 @@ func (ru *runs) beginAlone(b *thread.Head) {
 
 // stayAlone notes that a holder has taken another fence for the same claim.
 func (ru *runs) stayAlone(a, b *thread.Head) {
-	if ru.alone.fence != 0 && ru.alone.fence == a.Claim.Fence {
+	if ru.alone.fence == a.Claim.Fence {
 		ru.alone.fence = b.Claim.Fence
 	}
 }

@@ -69,9 +69,9 @@ func (w *World) startTurns() {
 // earlier.
 func (th *threadState) checkTurn(a, b *thread.Head) {
 	w := th.w
-	if w.config.Processes.Local && w.now >= w.stop && th.turn.suspect && b.Claim.Fence != 0 {
+	if w.config.Processes.Local && th.turn.suspect && b.Claim.Fence != 0 {
 		for _, p := range w.storage.partitions {
-			if at, ok := p.state.turn.joined(p); ok && p != th.p && at < th.turn.came {
+			if at, ok := p.state.turn.joined(p); ok && at < th.turn.came {
 				w.fail(p, "suspect %s, which came at %s, is claimed before this one, which has waited since %s: %+v", b.Run.ID, th.turn.came, at, p.head)
 			}
 		}

@@ -16,57 +16,137 @@ func TestSuspectsStartInTheOrderInWhichTheyCame(t *testing.T) {
 	const s = time.Second
 	tests := []struct {
 		name      string
-		processes Processes
-		due       time.Duration // the first, after the faults
-		hint      time.Duration // when a worker gets its hint; -1: none does
-		kind      string        // of the hint
+		due       time.Duration // the first, after the faults; it is one for a minute
+		hint      time.Duration // when a worker has its hint
+		done      time.Duration // when that is done; 0: later
 		came      time.Duration // when the second becomes a suspect
 		begins    time.Duration // a new process; 0: none does
-		claimed   time.Duration
 		overtakes bool
 	}{
-		{"it came later", Processes{Local: true}, 0, 0, "", s + 1, 0, 20 * s, true},
-		{"it came soon after", Processes{Local: true}, 0, 0, "", s, 0, 20 * s, false},
-		{"it came before the hint of the first", Processes{Local: true}, 0, 5 * s, "", 6 * s, 0, 20 * s, false},
-		{"it came after the hint of the first", Processes{Local: true}, 0, 5 * s, "", 6*s + 1, 0, 20 * s, true},
-		{"the first has no hint", Processes{Local: true}, 0, -1, "", 10 * s, 0, 20 * s, false},
-		{"the first is to be summarized", Processes{Local: true}, 0, 0, core.WakeCompact, 10 * s, 0, 20 * s, false},
-		{"the first was not due", Processes{Local: true}, s, 0, "", 10 * s, 0, 20 * s, false},
-		{"there is a new process", Processes{Local: true}, 0, 0, "", 10 * s, 15 * s, 20 * s, false},
-		{"there are other processes", Processes{}, 0, 0, "", 10 * s, 0, 20 * s, false},
-		{"there are faults", Processes{Local: true}, -20 * s, -20 * s, "", -10 * s, 0, -1, false},
-		{"there were faults when it came", Processes{Local: true}, -20 * s, -20 * s, "", -10 * s, 0, 0, false},
+		{"it came later", 0, 0, 0, s + 1, 0, true},
+		{"it came soon after", 0, 0, 0, s, 0, false},
+		{"it came before the hint of the first", 0, 5 * s, 0, 6 * s, 0, false},
+		{"it came after the hint of the first", 0, 5 * s, 0, 6*s + 1, 0, true},
+		{"the first had a hint", 0, 0, 15 * s, 10 * s, 0, false},
+		{"the first was not due", s, 0, 0, 10 * s, 0, false},
+		{"there were faults", -20 * s, -20 * s, 0, -10 * s, 0, false},
+		{"the process of the hint is gone", 0, 0, 0, 10 * s, 15 * s, false},
+		{"it came when the process began", 0, 5 * s, 0, -s, s, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			w := New(Config{Threads: 2, Processes: tt.processes})
-			first, second := w.threads[0], w.threads[1]
-			write := func(th *threadState, run byte, fence uint64, due time.Duration) {
-				a := th.p.head
-				th.p.head = thread.Head{Run: thread.Run{ID: core.ID{run}, Attempts: 2}, Claim: thread.Claim{Fence: fence}, DueAt: epoch.Add(faultsLast + due).UnixMilli()}
-				th.checkTurn(&a, &th.p.head)
+			l := newTestLine(true)
+			l.at(-time.Minute, func() { l.write(0, 2, 0, tt.due) })
+			done := func() {}
+			l.at(tt.hint, func() { done = l.w.threads[0].works(core.WakeUp{}) })
+			l.at(tt.came, func() { l.write(1, 2, 0, tt.came) })
+			if tt.done > 0 {
+				l.at(tt.done, func() { done() })
 			}
-			events := []struct {
-				at time.Duration
-				f  func()
-			}{
-				{min(tt.hint, -time.Minute), func() { write(first, 1, 0, tt.due) }},
-				{tt.hint, func() { first.works(core.WakeUp{Kind: tt.kind}) }},
-				{tt.came, func() { write(second, 2, 0, tt.came) }},
-				{tt.begins, w.startTurns},
-				{tt.claimed, func() { write(second, 2, 1, tt.came) }},
+			if tt.begins > 0 {
+				l.at(tt.begins, l.w.startTurns)
 			}
-			for i, e := range events {
-				if w.now = faultsLast + e.at; i == 1 && tt.hint == -1 || i == 3 && tt.begins == 0 {
-					continue
-				}
-				e.f()
-			}
-			want := "suspect 02000000-0000-0000-0000-000000000000, which came at"
-			if strings.Contains(w.violation, want) != tt.overtakes || (w.violation != "") != tt.overtakes {
-				t.Errorf("%q, want one that it overtakes: %t", w.violation, tt.overtakes)
-			}
+			l.at(19*s, func() { l.w.threads[1].works(core.WakeUp{}) })
+			l.at(20*s, func() { l.write(1, 2, 1, tt.came) })
+			l.want(t, tt.overtakes)
 		})
+	}
+}
+
+// Only the claim of a suspect overtakes another, and only in a local host.
+func TestWhatOvertakesNoSuspect(t *testing.T) {
+	tests := []struct {
+		name      string
+		local     bool
+		kind      string // of the hint of the first
+		attempts  uint8  // of the second, before its claim
+		fence     uint64 // of its claim; 0: it is not claimed
+		overtakes bool
+	}{
+		{"a suspect", true, "", 2, 1, true},
+		{"in other processes", false, "", 2, 1, false},
+		{"before one that is to be summarized", true, core.WakeCompact, 2, 1, false},
+		{"one that has made progress", true, "", 1, 1, false},
+		{"a write", true, "", 2, 0, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := newTestLine(tt.local)
+			l.at(0, func() { l.write(0, 2, 0, 0); l.w.threads[0].works(core.WakeUp{Kind: tt.kind}) })
+			l.at(10*time.Second, func() { l.write(1, 2, 0, 0); l.write(1, tt.attempts, 0, 0) })
+			l.at(20*time.Second, func() { l.write(1, tt.attempts, tt.fence, 0) })
+			l.want(t, tt.overtakes)
+		})
+	}
+}
+
+// testLine is a world of two threads, and what happens to them.
+type testLine struct{ w *World }
+
+func newTestLine(local bool) testLine {
+	w := New(Config{Threads: 2, Processes: Processes{Local: local}})
+	w.events = nil
+	return testLine{w}
+}
+
+// at lets something happen so long after the faults.
+func (l testLine) at(after time.Duration, f func()) { l.w.at(faultsLast+after-l.w.now, f) }
+
+// write writes a thread's head; its run is due so long after the faults.
+func (l testLine) write(i int, attempts uint8, fence uint64, due time.Duration) {
+	th := l.w.threads[i]
+	a := th.p.head
+	th.p.head = thread.Head{
+		Run: thread.Run{ID: core.ID{byte(i + 1)}, Attempts: attempts}, Claim: thread.Claim{Fence: fence}, DueAt: epoch.Add(faultsLast + due).UnixMilli(),
+	}
+	th.checkTurn(&a, &th.p.head)
+}
+
+// want lets it happen, and checks whether the second run has overtaken the first.
+func (l testLine) want(t *testing.T, overtakes bool) {
+	t.Helper()
+	for len(l.w.events) > 0 {
+		e := l.w.events.pop()
+		l.w.now = e.at
+		e.run()
+	}
+	const says = "thread t0: suspect 02000000-0000-0000-0000-000000000000, which came at "
+	if strings.Contains(l.w.violation, says) != overtakes || (l.w.violation != "") != overtakes {
+		t.Errorf("%q, want that it is overtaken: %t", l.w.violation, overtakes)
+	}
+}
+
+// The process dies, and another one begins a second later.
+func TestAnotherProcessBeginsTheLine(t *testing.T) {
+	w := New(Config{Threads: 1, Processes: Processes{Local: true}})
+	w.now = 5 * time.Second
+	w.local.kill()
+	for w.local == nil {
+		e := w.events.pop()
+		w.now = e.at
+		e.run()
+	}
+	w.over = true
+	w.unwind()
+	if w.began != 6*time.Second {
+		t.Errorf("the line begins at %s, want 6s", w.began)
+	}
+}
+
+// A suspect's claim is still that of a suspect when its holder takes another fence.
+func TestASuspectThatTakesAnotherFence(t *testing.T) {
+	w := New(Config{Threads: 2, Processes: Processes{Local: true}})
+	th := w.threads[1]
+	claimed := thread.Head{Run: thread.Run{ID: core.ID{1}, Attempts: 3}, Fence: 7, Claim: thread.Claim{Fence: 7, Worker: w.local.name}}
+	again := claimed
+	again.Fence, again.Claim.Fence, again.CommitID, again.HolderCommitID = 8, 8, core.ID{9}, core.ID{9}
+	for fence, want := range map[uint64]bool{7: true, 6: false} {
+		th.runs.alone.fence = fence
+		th.runs.claimed, th.p.head = time.Hour, again
+		th.runs.checkClaim(claimed, again)
+		if got := w.auditor.keepsWaiting(w.threads[0].p, 0); got != want || w.violation != "" {
+			t.Errorf("the suspect's fence was %d: others wait %t, want %t; %s", fence, got, want, w.violation)
+		}
 	}
 }
 

@@ -38,4 +38,16 @@ var suspectMutants = []mutant{
 		Old:  "head.Run.Lost > 1 || !head.Exists()",
 		New:  "head.Run.Lost > 1",
 	},
+	{
+		Name: "suspects start in any order",
+		File: "core/host/permits.go",
+		Old:  "		if p.running > 0 || p.waiting[0] != n {",
+		New:  "		if p.running > 0 {",
+	},
+	{
+		Name: "others start before a suspect that has waited for long",
+		File: "core/host/permits.go",
+		Old:  "	if len(p.waiting) > 0 && patient(p.waiting[0].since) {",
+		New:  "	if false {",
+	},
 }
