@@ -17,14 +17,14 @@ var suspectMutants = []mutant{
 	{
 		Name: "beside a suspect nothing is kept waiting",
 		File: "core/host/permits.go",
-		Old:  "	if p.suspect != nil && (unlucky || !patient(p.suspect.began)) {",
+		Old:  "	if p.suspect != nil && (unlucky || !patient(now, p.suspect.began)) {",
 		New:  "	if p.suspect != nil && unlucky {",
 	},
 	{
 		Name: "runs that have lost many claims start beside a suspect",
 		File: "core/host/permits.go",
-		Old:  "	if p.suspect != nil && (unlucky || !patient(p.suspect.began)) {",
-		New:  "	if p.suspect != nil && !patient(p.suspect.began) {",
+		Old:  "	if p.suspect != nil && (unlucky || !patient(now, p.suspect.began)) {",
+		New:  "	if p.suspect != nil && !patient(now, p.suspect.began) {",
 	},
 	{
 		Name: "an adopted result settles a suspect",
@@ -47,7 +47,7 @@ var suspectMutants = []mutant{
 	{
 		Name: "others start before a suspect that has waited for long",
 		File: "core/host/permits.go",
-		Old:  "	if len(p.waiting) > 0 && patient(p.waiting[0].since) {",
+		Old:  "	if p.overdue(now) {",
 		New:  "	if false {",
 	},
 }
