@@ -35,6 +35,7 @@ func (au *auditor) checkHead(p *partition, a, b thread.Head) {
 	th.runs.admits(&a, &b)
 	th.checkLeft(&a, &b)
 	th.checkPost(&a, &b)
+	th.checkKeeps(&a, &b)
 	th.checkTurn(&a, &b)
 	if b.Deleted {
 		th.noteForks(&b)

@@ -17,6 +17,7 @@ type turn struct {
 	came    time.Duration // since when it is one: it has joined the line no earlier
 	waits   bool          // and a hint is worked on
 	since   time.Duration // since when that is so: it has joined the line no later than a look after that
+	stepped time.Duration // when its run last ended a round of calls, and began another step
 }
 
 // joinsWithin is how long a worker takes to join the line, with the look at the head before that.
@@ -35,11 +36,14 @@ func (t *turn) note(h *thread.Head, now time.Duration) {
 	t.suspect, t.waits = suspect, waits
 }
 
-// joined is when the thread has joined the line, at the latest; ok is false if it has not. The
-// faults before the world's stop may keep a worker from it.
+// joined is when the thread has joined the line, at the latest; ok is false if it has not. Faults
+// may keep a worker from it.
 func (t *turn) joined(p *partition) (at time.Duration, ok bool) {
-	at = max(t.since, p.state.w.stop) + joinsWithin
-	return at, t.waits && epoch.Add(t.since).UnixMilli() >= p.head.DueAt
+	at = t.since
+	if w := p.state.w; w.config.Faults > 0 {
+		at = max(at, w.stop)
+	}
+	return at + joinsWithin, t.waits && epoch.Add(t.since).UnixMilli() >= p.head.DueAt
 }
 
 // works notes that the local process works on a hint of the thread, until the returned function is
@@ -77,6 +81,25 @@ func (th *threadState) checkTurn(a, b *thread.Head) {
 		}
 	}
 	th.turn.note(b, w.now)
+}
+
+// checkKeeps is run at every write of a head: a run keeps its claim over a step only if no suspect
+// had waited for ten seconds when the step began.
+func (th *threadState) checkKeeps(a, b *thread.Head) {
+	w := th.w
+	if !w.config.Processes.Local || a.Run.Cursor != thread.CursorTools || b.Run.Cursor != thread.CursorInfer {
+		return
+	}
+	began := max(th.runs.claimed, th.turn.stepped)
+	th.turn.stepped = w.now
+	if b.Claim.Fence != a.Claim.Fence {
+		return
+	}
+	for _, p := range w.storage.partitions {
+		if at, ok := p.state.turn.joined(p); ok && at+besideAfter < began {
+			w.fail(p, "run %s keeps its claim over a step that began at %s, and this one has waited since %s: %+v", b.Run.ID, began, at, p.head)
+		}
+	}
 }
 
 // keepsWaiting reports whether a suspect that is due since a time waits for a run of its process:

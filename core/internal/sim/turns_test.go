@@ -21,21 +21,24 @@ func TestSuspectsStartInTheOrderInWhichTheyCame(t *testing.T) {
 		done      time.Duration // when that is done; 0: later
 		came      time.Duration // when the second becomes a suspect
 		begins    time.Duration // a new process; 0: none does
+		faults    float64
 		overtakes bool
 	}{
-		{"it came later", 0, 0, 0, s + 1, 0, true},
-		{"it came soon after", 0, 0, 0, s, 0, false},
-		{"it came before the hint of the first", 0, 5 * s, 0, 6 * s, 0, false},
-		{"it came after the hint of the first", 0, 5 * s, 0, 6*s + 1, 0, true},
-		{"the first had a hint", 0, 0, 15 * s, 10 * s, 0, false},
-		{"the first was not due", s, 0, 0, 10 * s, 0, false},
-		{"there were faults", -20 * s, -20 * s, 0, -10 * s, 0, false},
-		{"the process of the hint is gone", 0, 0, 0, 10 * s, 15 * s, false},
-		{"it came when the process began", 0, 5 * s, 0, -s, s, false},
+		{"it came later", 0, 0, 0, s + 1, 0, 0.01, true},
+		{"it came soon after", 0, 0, 0, s, 0, 0.01, false},
+		{"it came before the hint of the first", 0, 5 * s, 0, 6 * s, 0, 0.01, false},
+		{"it came after the hint of the first", 0, 5 * s, 0, 6*s + 1, 0, 0.01, true},
+		{"the first had a hint", 0, 0, 15 * s, 10 * s, 0, 0.01, false},
+		{"the first was not due", s, 0, 0, 10 * s, 0, 0.01, false},
+		{"there were faults", -20 * s, -20 * s, 0, -10 * s, 0, 0.01, false},
+		{"the process of the hint is gone", 0, 0, 0, 10 * s, 15 * s, 0.01, false},
+		{"it came when the process began", 0, 5 * s, 0, -s, s, 0.01, false},
+		{"there were none", -20 * s, -20 * s, 0, -10 * s, 0, 0, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			l := newTestLine(true)
+			l.w.config.Faults = tt.faults
 			l.at(-time.Minute, func() { l.write(0, 2, 0, tt.due) })
 			done := func() {}
 			l.at(tt.hint, func() { done = l.w.threads[0].works(core.WakeUp{}) })
@@ -80,6 +83,53 @@ func TestWhatOvertakesNoSuspect(t *testing.T) {
 	}
 }
 
+// A run may keep its claim over a step that began before a suspect had waited for ten seconds.
+func TestARunThatKeepsItsClaimWhileASuspectWaits(t *testing.T) {
+	const s = time.Second
+	tools, infer := thread.CursorTools, thread.CursorInfer
+	tests := []struct {
+		name    string
+		local   bool
+		claimed time.Duration
+		rounds  []time.Duration // when the rounds of its calls end
+		fences  []uint64        // of the claim after each; 0: it is released
+		cursors [2]thread.Cursor
+		fails   time.Duration // when; 0: never
+	}{
+		{"it was claimed in time", true, 11 * s, []time.Duration{40 * s}, []uint64{1}, [2]thread.Cursor{tools, infer}, 0},
+		{"it was claimed later", true, 11*s + 1, []time.Duration{40 * s}, []uint64{1}, [2]thread.Cursor{tools, infer}, 40 * s},
+		{"it releases its claim", true, 11*s + 1, []time.Duration{40 * s}, []uint64{0}, [2]thread.Cursor{tools, infer}, 0},
+		{"its second step began in time", true, -s, []time.Duration{11 * s, 40 * s}, []uint64{1, 1}, [2]thread.Cursor{tools, infer}, 0},
+		{"its second step began later", true, -s, []time.Duration{11*s + 1, 40 * s}, []uint64{1, 1}, [2]thread.Cursor{tools, infer}, 40 * s},
+		{"its second step releases its claim", true, -s, []time.Duration{11*s + 1, 40 * s}, []uint64{1, 0}, [2]thread.Cursor{tools, infer}, 0},
+		{"it ends no round", true, 12 * s, []time.Duration{40 * s}, []uint64{1}, [2]thread.Cursor{tools, tools}, 0},
+		{"it begins a round", true, 12 * s, []time.Duration{40 * s}, []uint64{1}, [2]thread.Cursor{infer, tools}, 0},
+		{"its model generates", true, 12 * s, []time.Duration{40 * s}, []uint64{1}, [2]thread.Cursor{infer, infer}, 0},
+		{"there are other processes", false, 12 * s, []time.Duration{40 * s}, []uint64{1}, [2]thread.Cursor{tools, infer}, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := newTestLine(tt.local)
+			first, second := l.w.threads[0], l.w.threads[1]
+			l.at(0, func() { l.write(0, 2, 0, 0); first.works(core.WakeUp{}) })
+			l.at(tt.claimed, func() { second.runs.claimed = l.w.now })
+			for i, at := range tt.rounds {
+				l.at(at, func() {
+					a := thread.Head{Run: thread.Run{ID: core.ID{2}, Cursor: tt.cursors[0]}, Claim: thread.Claim{Fence: 1}}
+					b := a
+					b.Run.Cursor, b.Claim.Fence = tt.cursors[1], tt.fences[i]
+					second.checkKeeps(&a, &b)
+				})
+			}
+			l.run()
+			want := "at " + (faultsLast + tt.fails).String() + ": thread t0: run 02000000-0000-0000-0000-000000000000 keeps its claim over a step that began at "
+			if strings.HasPrefix(l.w.violation, want) != (tt.fails > 0) || (l.w.violation != "") != (tt.fails > 0) {
+				t.Errorf("%q, want a violation %s after the faults", l.w.violation, tt.fails)
+			}
+		})
+	}
+}
+
 // testLine is a world of two threads, and what happens to them.
 type testLine struct{ w *World }
 
@@ -102,14 +152,19 @@ func (l testLine) write(i int, attempts uint8, fence uint64, due time.Duration) 
 	th.checkTurn(&a, &th.p.head)
 }
 
-// want lets it happen, and checks whether the second run has overtaken the first.
-func (l testLine) want(t *testing.T, overtakes bool) {
-	t.Helper()
+// run lets it happen.
+func (l testLine) run() {
 	for len(l.w.events) > 0 {
 		e := l.w.events.pop()
 		l.w.now = e.at
 		e.run()
 	}
+}
+
+// want lets it happen, and checks whether the second run has overtaken the first.
+func (l testLine) want(t *testing.T, overtakes bool) {
+	t.Helper()
+	l.run()
 	const says = "thread t0: suspect 02000000-0000-0000-0000-000000000000, which came at "
 	if strings.Contains(l.w.violation, says) != overtakes || (l.w.violation != "") != overtakes {
 		t.Errorf("%q, want that it is overtaken: %t", l.w.violation, overtakes)

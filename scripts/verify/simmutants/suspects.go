@@ -50,4 +50,10 @@ var suspectMutants = []mutant{
 		Old:  "	if p.overdue(now) {",
 		New:  "	if false {",
 	},
+	{
+		Name: "a stream keeps its claim while a suspect waits",
+		File: "core/host/inline.go",
+		Old:  "Keep: w.keeps(ctx), Proved",
+		New:  "Keep: w.timeLeft(ctx), Proved",
+	},
 }
