@@ -135,7 +135,7 @@ func (au *auditor) lookForStranded() {
 		if at := wakesAt(&p.head); at != 0 && (due == 0 || at < due) {
 			due = at
 		}
-		since := max(due, epoch.Add(max(p.changed, au.w.stop, au.w.began)).UnixMilli())
+		since := max(due, epoch.Add(max(p.changed, au.w.stop, au.began)).UnixMilli())
 		within := 2*sweepEvery + 10*time.Second
 		if au.w.config.Processes.Unswept {
 			within = unswept

@@ -113,7 +113,7 @@ func TestSuspectsThatWaitForTheirTurn(t *testing.T) {
 			p, other := w.threads[0].p, w.threads[1].p
 			p.head = thread.Head{Version: 9, Run: thread.Run{ID: core.ID{1}, Attempts: 2, Lost: 2}, DueAt: epoch.UnixMilli()}
 			w.now = tt.began
-			w.startTurns()
+			w.auditor.startTurns()
 			if w.now = tt.hands; tt.hands > 0 {
 				w.threads[0].works(core.WakeUp{})
 			}

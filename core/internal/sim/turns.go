@@ -61,8 +61,9 @@ func (th *threadState) works(hint core.WakeUp) (over func()) {
 }
 
 // startTurns begins the line of a new process: that of the one before is gone.
-func (w *World) startTurns() {
-	w.began = w.now
+func (au *auditor) startTurns() {
+	w := au.w
+	au.began = w.now
 	for _, p := range w.storage.partitions {
 		p.state.turn = turn{}
 		p.state.turn.note(&p.head, w.now)

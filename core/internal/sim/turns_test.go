@@ -47,7 +47,7 @@ func TestSuspectsStartInTheOrderInWhichTheyCame(t *testing.T) {
 				l.at(tt.done, func() { done() })
 			}
 			if tt.begins > 0 {
-				l.at(tt.begins, l.w.startTurns)
+				l.at(tt.begins, l.w.auditor.startTurns)
 			}
 			l.at(19*s, func() { l.w.threads[1].works(core.WakeUp{}) })
 			l.at(20*s, func() { l.write(1, 2, 1, tt.came) })
@@ -183,8 +183,8 @@ func TestAnotherProcessBeginsTheLine(t *testing.T) {
 	}
 	w.over = true
 	w.unwind()
-	if w.began != 6*time.Second {
-		t.Errorf("the line begins at %s, want 6s", w.began)
+	if w.auditor.began != 6*time.Second {
+		t.Errorf("the line begins at %s, want 6s", w.auditor.began)
 	}
 }
 
