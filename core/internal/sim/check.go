@@ -36,7 +36,7 @@ func (au *auditor) checkHead(p *partition, a, b thread.Head) {
 	th.checkLeft(&a, &b)
 	th.checkPost(&a, &b)
 	th.checkKeeps(&a, &b)
-	th.checkTurn(&a, &b)
+	th.checkTurn(&b)
 	if b.Deleted {
 		th.noteForks(&b)
 		th.checkDeleted(&a, &b)

@@ -72,7 +72,7 @@ func (au *auditor) startTurns() {
 
 // checkTurn is run at every write of a head: a suspect is claimed before no other that has come
 // earlier.
-func (th *threadState) checkTurn(a, b *thread.Head) {
+func (th *threadState) checkTurn(b *thread.Head) {
 	w := th.w
 	if w.config.Processes.Local && th.turn.suspect && b.Claim.Fence != 0 {
 		for _, p := range w.storage.partitions {

@@ -145,11 +145,10 @@ func (l testLine) at(after time.Duration, f func()) { l.w.at(faultsLast+after-l.
 // write writes a thread's head; its run is due so long after the faults.
 func (l testLine) write(i int, attempts uint8, fence uint64, due time.Duration) {
 	th := l.w.threads[i]
-	a := th.p.head
 	th.p.head = thread.Head{
 		Run: thread.Run{ID: core.ID{byte(i + 1)}, Attempts: attempts}, Claim: thread.Claim{Fence: fence}, DueAt: epoch.Add(faultsLast + due).UnixMilli(),
 	}
-	th.checkTurn(&a, &th.p.head)
+	th.checkTurn(&th.p.head)
 }
 
 // run lets it happen.
@@ -223,9 +222,8 @@ func TestWhenASuspectIsInTheLine(t *testing.T) {
 	}
 	write := func(h thread.Head) {
 		w.now += time.Second
-		a := th.p.head
 		th.p.head = h
-		th.checkTurn(&a, &h)
+		th.checkTurn(&h)
 	}
 	want := func(what string, came, since time.Duration) {
 		t.Helper()
