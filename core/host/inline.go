@@ -93,7 +93,7 @@ func (w *worker) runInline(ctx context.Context, key core.ThreadKey, s *stream, h
 	var followed int64
 	for {
 		s.skipTo(head) // before the step: if it fails, the follower starts where the step did
-		stepped, err := w.stepper.Step(ctx, run.Work{Key: key, Head: head, Input: permit.input, Keep: w.timeLeft(ctx), Proved: proved, Followed: followed}, sink)
+		stepped, err := w.stepper.Step(ctx, run.Work{Key: key, Head: head, Input: permit.input, Keep: w.keeps(ctx), Proved: proved, Followed: followed}, sink)
 		whole := err == nil && !stepped.Retry && !stepped.Missed
 		if whole || head.Run.Cursor == thread.CursorTools { // the results shown of a committed turn's round are stored
 			s.audience.stored()

@@ -22,7 +22,8 @@ import (
 //     a commit of its claim, or a result that it has made and stored. After permitPatience,
 //     runs that lost at most one claim may be claimed: one lost claim may be any run's fault.
 //     thread.Run.Lost counts lost claims, and progress does not reset it.
-//   - Once a suspect has waited for permitPatience, nothing new is claimed before it.
+//   - Once a suspect has waited for permitPatience, nothing new is claimed before it, and what
+//     runs keeps its claim for no further step: a stream steps its run to the end otherwise.
 //
 // permits only counts. Waiters look again whenever something has changed. Only the
 // last rule makes it fair: all waiters wake together and the first to take the lock gets
@@ -166,7 +167,6 @@ func unlucky(head thread.Head) bool { return head.Run.Lost > 1 || !head.Exists()
 // never waits; a suspect that is refused joins the waiting suspects.
 func (p *permits) tryAcquire(n *permit, suspect, unlucky bool) bool {
 	now := p.env.Millis()
-	patient := func(since int64) bool { return now-since >= permitPatience.Milliseconds() }
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if suspect {
@@ -180,14 +180,30 @@ func (p *permits) tryAcquire(n *permit, suspect, unlucky bool) bool {
 		return true
 	}
 	p.dequeue(n) // it may have been a suspect until another hint brought progress
-	if len(p.waiting) > 0 && patient(p.waiting[0].since) {
+	if p.overdue(now) {
 		return false
 	}
-	if p.suspect != nil && (unlucky || !patient(p.suspect.began)) {
+	if p.suspect != nil && (unlucky || !patient(now, p.suspect.began)) {
 		return false
 	}
 	p.grant(n, false)
 	return true
+}
+
+// patient reports whether permitPatience has passed since a time, unix milliseconds.
+func patient(now, since int64) bool { return now-since >= permitPatience.Milliseconds() }
+
+// overdue reports whether the first suspect has waited for permitPatience. The caller holds mu.
+func (p *permits) overdue(now int64) bool {
+	return len(p.waiting) > 0 && patient(now, p.waiting[0].since)
+}
+
+// wanted reports whether those that hold permits are to release them after their steps.
+func (p *permits) wanted() bool {
+	now := p.env.Millis()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.overdue(now)
 }
 
 // withdraw removes a permit that is no longer wanted from the waiting suspects. It

@@ -2,6 +2,8 @@ package host_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -10,7 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -95,6 +99,64 @@ func TestAStoredResultSettlesASuspect(t *testing.T) {
 				wait.Wait()
 				if diff := cmp.Diff([2]time.Duration{tt.starts, tt.ends}, got); diff != "" {
 					t.Errorf("start of the other run, end of the suspect's step (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// A run that keeps its claim from step to step, for its stream or since a delivery takes several,
+// releases it once a suspect has waited for ten seconds: nothing else would start before its end.
+// The step that runs then, and the one after it, are finished.
+func TestARunOfManyStepsMakesRoomForASuspect(t *testing.T) {
+	var turns []scripted.Turn
+	for range 8 { // each takes four seconds
+		turns = append(turns, scripted.Turn{Calls: []core.ToolCall{scripted.Call("echo", echoArguments{"more"})}})
+	}
+	long := agent.ModelBinding{Model: scripted.Turns(append(turns, scripted.Turn{Text: "done"})...), Name: "turns"}
+	for _, streams := range []bool{true, false} {
+		t.Run(fmt.Sprint("for a stream: ", streams), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				suspect, other := submission("s", "parallel: a, b"), submission("a", "go on")
+				if _, err := r.process("sender", r.store).Submit(t.Context(), suspect); err != nil {
+					t.Fatal(err)
+				}
+				for range 3 {
+					diesAfter(t, r, suspect.Thread, time.Second)
+				}
+				process := r.process("w", r.store, leisurely(t), func(c *host.Options) {
+					c.Steps = 100
+					c.Agents.Models["long"] = long
+					c.Agents.Specs = append(c.Agents.Specs, agent.Spec{ID: "long", Model: "long"})
+				})
+				other.Opening.AgentID = "long"
+				began := time.Now()
+				var wait sync.WaitGroup
+				wait.Go(func() {
+					var err error
+					if streams {
+						_, err = process.Stream(t.Context(), other, host.ListenerFunc(func(core.Event) error { return nil }))
+					} else if _, err = process.Submit(t.Context(), other); err == nil {
+						err = process.WorkLocal(t.Context(), core.WakeUp{Tenant: "local", Thread: "a"})
+					}
+					if err != nil {
+						t.Error(err)
+					}
+				})
+				wait.Go(func() {
+					time.Sleep(time.Millisecond)
+					if err := process.WorkLocal(t.Context(), core.WakeUp{Tenant: "local", Thread: "s"}); err != nil {
+						t.Error(err)
+					}
+					if took := time.Since(began) - 8*time.Second; took != 16*time.Second { // its own calls
+						t.Errorf("the suspect starts after %s, want 16s", took)
+					}
+					r.settle(process, other.Thread, suspect.Thread)
+				})
+				wait.Wait()
+				if lines := transcript(t, process, "a"); len(lines) != 18 || !strings.HasSuffix(lines[17], "done") {
+					t.Errorf("the other run has %d lines, the last is %q", len(lines), lines[len(lines)-1:])
 				}
 			})
 		})

@@ -181,7 +181,7 @@ func (w *worker) stepOn(ctx context.Context, permit *permit, hint core.WakeUp, h
 		// Whole: the step has all the time that an invocation has. If even that is not
 		// enough, no other attempt will be.
 		stepped, err := w.stepper.Step(ctx, run.Work{
-			Key: hint.Key(), Head: head, Keep: n < w.steps && w.timeLeft(ctx), Whole: n == 1 && !permit.waited,
+			Key: hint.Key(), Head: head, Keep: n < w.steps && w.keeps(ctx), Whole: n == 1 && !permit.waited,
 			Proved: permit.proved, Followed: followed,
 		}, nil)
 		if lostClaim(err) {
@@ -203,6 +203,9 @@ func (w *worker) timeLeft(ctx context.Context) bool {
 	deadline, ok := ctx.Deadline()
 	return !ok || deadline.Sub(w.env.Now()) > w.reserve
 }
+
+// keeps reports whether a run may keep its claim after its next step, for another one.
+func (w *worker) keeps(ctx context.Context) bool { return w.timeLeft(ctx) && !w.permits.wanted() }
 
 // lostClaim reports whether a step ended because its claim is lost: a later claim has the
 // run, or will have it when the lease is over. Nothing that the step did is visible, but

@@ -163,6 +163,36 @@ func TestAChildThatIsOverIsNotListed(t *testing.T) {
 	}
 }
 
+// A try whose write is refused may leave the input, as a newer program writes it. A later try makes
+// that visible, if its program can read it.
+func TestABackgroundEndThatAnEarlierTryHasLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := background(t, "ann")
+		c.store.OnCommit = func(ctx context.Context, k core.ThreadKey, commit store.Commit) (store.Outcome, error) {
+			if k != key {
+				return c.store.Backend.Commit(ctx, k, commit)
+			}
+			c.store.OnCommit = nil
+			c.put(t, commit.Records[0])
+			return store.Outcome{}, store.ErrCorrupt
+		}
+		before := c.head(t).Version
+		for tries, program := range []uint16{2, 1} {
+			if err := c.withSchemas(t, program, program).Deliver(t.Context(), childKey, c.at(t, "c1"), thread.Head{}); err != nil {
+				t.Fatal(err)
+			}
+			if owed := c.owed(t); len(owed) != 1 || int(owed[0].Tries) != tries+1 || c.head(t).Version != before {
+				t.Fatalf("a program of schema %d: %+v is owed", program, owed)
+			}
+			time.Sleep(time.Minute)
+		}
+		parent, _ := c.tells(t)
+		if len(parent.Inbox) != 1 || parent.Version != before+1 || parent.Schema != 2 || len(c.owed(t)) != 0 {
+			t.Errorf("the inbox of the parent, of schema %d, is %+v, and %+v is owed", parent.Schema, parent.Inbox, c.owed(t))
+		}
+	})
+}
+
 // The ticket, or the thread, may go between the look at it and the decision.
 func TestAnEndThatIsOvertaken(t *testing.T) {
 	tests := []struct {

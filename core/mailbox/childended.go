@@ -152,16 +152,12 @@ func sayToParent(ctx context.Context, s *Service, key core.ThreadKey, parent thr
 	if err != nil {
 		return false, err
 	}
-	c := commit{w: &s.writer, key: key,
-		choose: func(head thread.Head) thread.Change {
-			if head.Run.ID != parent.Run.ID { // never another run's
-				return thread.Input{Owner: head.Owner} // which is refused
-			}
-			return thread.Input{ID: id, Kind: thread.InboxInternal, Owner: head.Owner, Dedupe: dedupe(id), Child: child.ID}
-		},
-		build: func(thread.Head, thread.Result) ([]store.Record, error) { return []store.Record{record}, nil },
-	}
-	_, _, err = c.run(ctx, parent)
+	err = putToParent(ctx, s, key, parent, record, func(head thread.Head) thread.Change {
+		if head.Run.ID != parent.Run.ID { // never another run's
+			return thread.Input{Owner: head.Owner} // which is refused
+		}
+		return thread.Input{ID: id, Kind: thread.InboxInternal, Owner: head.Owner, Dedupe: dedupe(id), Child: child.ID}
+	})
 	switch core.CodeOf(err) {
 	case core.CodeNotFound, core.CodeDeleted, core.CodeInvalid:
 		return true, nil
@@ -170,6 +166,26 @@ func sayToParent(ctx context.Context, s *Service, key core.ThreadKey, parent thr
 		return false, fmt.Errorf("tell run %s: %w", parent.Run.ID, err)
 	}
 	return false, nil
+}
+
+// putToParent gives a parent the internal input of a record. If an earlier attempt has left that
+// input with other bytes, as a program does that writes another schema, the stored record counts.
+func putToParent(ctx context.Context, s *Service, key core.ThreadKey, parent thread.Head, input store.Record, choose func(thread.Head) thread.Change) error {
+	c := commit{
+		w: &s.writer, key: key, choose: choose,
+		build: func(thread.Head, thread.Result) ([]store.Record, error) { return []store.Record{input}, nil },
+	}
+	_, _, err := c.run(ctx, parent)
+	if !errors.Is(err, store.ErrConflict) {
+		return err
+	}
+	_, schema, err := s.reads.leftInput(ctx, key, input.Name)
+	if err != nil {
+		return err
+	}
+	again := commit{w: &s.writer, key: key, choose: choose, covers: schema}
+	_, _, err = again.run(ctx, parent)
+	return err
 }
 
 // childInput is the id of the input that tells of a child's end. It has the child's

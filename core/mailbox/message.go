@@ -34,7 +34,7 @@ type Recipient struct {
 	// Run is the only run that may read it; zero: any run of the thread.
 	Run core.ID
 	// AgentID is the agent of the run that the message starts if no run is open; empty: that
-	// of the thread's last run.
+	// of the thread's last run, as of the first try that has stored the message there.
 	AgentID string
 }
 

@@ -3,6 +3,7 @@ package mailbox_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,9 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/storetest"
 )
 
 // meets lets something happen between the look at t2 and the next write to it.
@@ -198,4 +201,141 @@ func TestCodesOfMessages(t *testing.T) {
 func codeOf(err error) string {
 	code, _ := mailbox.MessageCode(err)
 	return code
+}
+
+// refuses lets t2 be full when the next write to it arrives, whose records are stored and whose
+// head is refused, as in a store that puts records first. The returned function makes place.
+func (s sender) refuses(t *testing.T) (makesPlace func()) {
+	t.Helper()
+	s.store.OnCommit = func(ctx context.Context, k core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		if k != otherKey {
+			return s.store.Backend.Commit(ctx, k, c)
+		}
+		s.store.OnCommit = nil
+		for _, r := range c.Records {
+			if err := s.store.Put(ctx, k, r); err != nil {
+				t.Error(err)
+			}
+		}
+		head := s.opens(t)
+		for i := range byte(8) {
+			head = s.commitOn(t, otherKey, thread.Input{ID: core.ID{9, i}, Kind: thread.InboxInternal, Owner: "ann"})
+		}
+		return store.Outcome{Head: head}, nil
+	}
+	return func() {
+		for i := range byte(8) {
+			s.commitOn(t, otherKey, thread.Retract{ID: core.ID{9, i}})
+		}
+	}
+}
+
+// leaves makes a newer program, or this one, try to deliver a message to t2, which leaves its
+// input there. Then the run of t2 is over, and the message is due again.
+func (s sender) leaves(t *testing.T, schema uint16) {
+	t.Helper()
+	s.sends(t, 1)
+	makesPlace := s.refuses(t)
+	this := s.Service
+	s.Service = s.withSchemas(t, 2, schema)
+	if owed := s.passes(t); len(owed) != 1 || owed[0].Tries != 1 {
+		t.Fatalf("owed is %+v, want a message that was tried once", owed)
+	}
+	s.Service = this
+	makesPlace()
+	s.over(t, otherKey, s.at(t, "t2"), "done")
+	time.Sleep(time.Minute)
+}
+
+// A try whose write is refused may leave the input, with the agent of that time. A later try that
+// finds another agent, or is of a program that writes another schema, delivers what is stored.
+func TestAMessageWhoseInputAnEarlierTryHasLeft(t *testing.T) {
+	tests := []struct {
+		name   string
+		happen func(t *testing.T, s sender) // between the tries
+		inbox  bool                         // the open run reads it
+		schema uint16                       // of the program of the first try, and of the head in the end
+	}{
+		{"the same agent", func(*testing.T, sender) {}, false, 1},
+		{"a run of another agent is over", func(t *testing.T, s sender) {
+			listing, err := thread.Records{}.EncodeListing(&thread.Listing{List: "threads:ann", At: 9, AgentID: "poet"})
+			if err == nil {
+				err = s.store.Put(t.Context(), otherKey, store.Record{Name: "L#", Fence: 9, Version: 99, Payload: listing})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, false, 1},
+		{"a run of another agent is open", func(t *testing.T, s sender) {
+			next := input("three", "")
+			next.Thread, next.Opening.AgentID = otherKey, "poet"
+			s.submit(t, next)
+			s.opens(t)
+		}, true, 1},
+		{"the first try was a newer program's", func(t *testing.T, s sender) {
+			// An older one cannot read the input. That is no try.
+			if err := s.withSchemas(t, 1, 1).Deliver(t.Context(), key, s.head(t), thread.Head{}); err != nil {
+				t.Fatal(err)
+			}
+			if owed := s.head(t).Outbox; len(owed) != 1 || owed[0].Tries != 1 || owed[0].Next != time.Now().Add(time.Minute).UnixMilli() {
+				t.Fatalf("owed is %+v", owed)
+			}
+			time.Sleep(time.Minute)
+		}, false, 2},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := sending(t)
+				s.leaves(t, tt.schema)
+				tt.happen(t, s)
+				if owed := s.passes(t); len(owed) != 0 || s.failed(t) != nil {
+					t.Fatalf("owed is %+v, failed are %v, the log says %s", owed, s.failed(t), s.log)
+				}
+				now := s.at(t, "t2")
+				if len(now.Inbox) == 1 != tt.inbox || len(now.Pending) == 0 != tt.inbox || now.Schema != tt.schema {
+					t.Fatalf("the inbox is %+v, queued are %+v, the schema is %d", now.Inbox, now.Pending, now.Schema)
+				}
+				if !tt.inbox {
+					s.opensRun(t, now, "writer")
+				}
+			})
+		})
+	}
+}
+
+// opensRun checks the run that the first message to t2 is to open, and its listing.
+func (s sender) opensRun(t *testing.T, head thread.Head, agent string) {
+	t.Helper()
+	run, ok, err := s.Run(t.Context(), otherKey, head, head.Pending[0].Run, head.Pending[0].ID)
+	if err != nil || !ok || run.AgentID != agent || run.Asked != "message 1" {
+		t.Errorf("it starts %+v, %v, %v", run, ok, err)
+	}
+	record, _, err := s.store.Get(t.Context(), otherKey, recordname.Listing(run.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l, err := (thread.Records{}).DecodeListing(record.Payload); err != nil || l.AgentID != agent || l.Asked != "message 1" {
+		t.Errorf("it is listed as %+v, %v", l, err)
+	}
+}
+
+// What an earlier try has left may be damaged. No later one can replace it.
+func TestAMessageWhoseLeftInputIsDamaged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := sending(t)
+		s.leaves(t, 2)
+		s.store.OnRecord = func(op storetest.Operation, found store.Record) store.Record {
+			if op.Key == otherKey && strings.HasPrefix(found.Name, "Q#") {
+				found.Payload = []byte(`{"schema":1,"messages":7}`)
+			}
+			return found
+		}
+		if owed := s.passes(t); len(owed) != 0 {
+			t.Errorf("owed is %+v", owed)
+		}
+		if diff := cmp.Diff([]string{"1 to t2: message_lost after 2"}, s.failed(t)); diff != "" {
+			t.Errorf("failed (-want +got):\n%s", diff)
+		}
+	})
 }

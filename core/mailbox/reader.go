@@ -61,6 +61,25 @@ func (r reader) queuedInput(ctx context.Context, key core.ThreadKey, dispatch co
 	return r.records.DecodeQueued(record.Payload)
 }
 
+// leftInput reads input that an attempt has stored whose write of the head was refused or is on
+// its way, and the schema that it has. store.ErrConflict: there is none.
+func (r reader) leftInput(ctx context.Context, key core.ThreadKey, name string) (in thread.Queued, schema uint16, err error) {
+	stored, ok, err := r.store.Get(ctx, key, name)
+	if err == nil && !ok {
+		err = fmt.Errorf("input %s of thread %s: %w", name, key, store.ErrConflict)
+	}
+	if err == nil {
+		in, err = r.records.DecodeQueued(stored.Payload)
+	}
+	if err == nil {
+		schema, err = r.records.Schema(stored.Payload)
+	}
+	if err != nil {
+		return in, 0, fmt.Errorf("look at stored input: %w", err)
+	}
+	return in, schema, nil
+}
+
 // accepted reports whether a dispatch of an earlier attempt got as far as the head, and
 // which run reads its input, or has read it. waits means that no step has read it yet. A
 // record of the dispatch alone proves nothing: the refused write of that attempt may have

@@ -266,8 +266,8 @@ func (u *submission) checkSupersede(ctx context.Context, head thread.Head) error
 }
 
 // write stores the input and what lists its run, and makes the change for the head that it
-// meets. If the record of the input is refused, another attempt with the same Key has stored it
-// under the same ids, and the write goes over that.
+// meets. If the record of the input is refused, another attempt with the same Key, or to deliver
+// the same message, has stored it under the same ids, and the write goes over that.
 //
 // listings makes what lists the run for the head that the write makes, and may refuse that
 // head by an error.
@@ -283,30 +283,25 @@ func (u *submission) write(ctx context.Context, head thread.Head, in thread.Queu
 	if result.Claimed && u.placing.stored != nil && in.Plain() {
 		*u.placing.stored = in
 	}
-	if u.in.Key.Value != "" && errors.Is(err, store.ErrConflict) {
+	if again := u.in.Key.Value != "" || u.placing.message != nil; again && errors.Is(err, store.ErrConflict) {
 		return u.writeOver(ctx, next, input.Name, listings)
 	}
 	return next, result, err
 }
 
-// writeOver submits over input that another program has stored, one that writes another
-// schema. Its content is the same, as the Key's hash says. thread.ErrSchema: this program
-// does not understand it.
+// writeOver submits over input that another attempt has stored, whose write of the head was
+// refused or is on its way. That attempt was of a program that writes another schema, or, for a
+// message, at a time when another agent was to read it: then the stored agent counts. The rest of
+// the content is the same, as the Key's hash or the message's id says. thread.ErrSchema: this
+// program does not understand it.
 // The new commit does not put the input: it makes the stored record visible, in the schema
 // that it has.
 func (u *submission) writeOver(ctx context.Context, head thread.Head, input string, listings func(next thread.Head) ([]store.Record, error)) (thread.Head, thread.Result, error) {
-	stored, ok, err := u.s.store.Get(ctx, u.in.Thread, input)
-	if err == nil && !ok {
-		err = fmt.Errorf("input %s of thread %s: %w", input, u.in.Thread, store.ErrConflict)
-	}
-	if err != nil {
-		return head, thread.Result{}, fmt.Errorf("look at stored input: %w", err)
-	}
-	schema, err := u.s.records.Schema(stored.Payload)
+	left, schema, err := u.s.reads.leftInput(ctx, u.in.Thread, input)
 	if err != nil {
 		return head, thread.Result{}, err
 	}
-	u.covers = schema
+	u.covers, u.in.Opening.AgentID = schema, left.AgentID // which the listings name
 	return u.enqueue(ctx, head, listings)
 }
 

@@ -37,6 +37,8 @@ func (au *auditor) checkHead(p *partition, a, b thread.Head) {
 	th.checkOwed(&a, &b)
 	th.checkTold(&a, &b)
 	th.checkPost(&a, &b)
+	th.checkKeeps(&a, &b)
+	th.checkTurn(&b)
 	if b.Deleted {
 		th.noteForks(&b)
 		th.checkDeleted(&a, &b)
@@ -112,6 +114,7 @@ func (ru *runs) checkClaim(a, b thread.Head) {
 	}
 	if a.Claim.Fence != 0 && a.Claim.Worker == b.Claim.Worker && b.HolderCommitID == b.CommitID {
 		w.Stats.Steps.Refences++
+		ru.stayAlone(&a, &b)
 		return
 	}
 	ru.th.checkWoken(a)

@@ -135,7 +135,7 @@ func (au *auditor) lookForStranded() {
 		if at := wakesAt(&p.head); at != 0 && (due == 0 || at < due) {
 			due = at
 		}
-		since := max(due, epoch.Add(max(p.changed, au.w.stop)).UnixMilli())
+		since := max(due, epoch.Add(max(p.changed, au.w.stop, au.began)).UnixMilli())
 		within := 2*sweepEvery + 10*time.Second
 		if au.w.config.Processes.Unswept {
 			within = unswept
@@ -151,50 +151,37 @@ func (au *auditor) lookForStranded() {
 		case !au.w.config.Processes.Local:
 			stranded()
 		case p.head.Suspect():
-			if !au.keepsWaiting(since) { // it starts alone, and a step takes as long as its tools
-				stranded()
-			}
-		case p.head.Run.Lost > 1:
-			au.lookAgain(p, stranded)
+			au.lookAgain(p, stranded, func() bool { return au.keepsWaiting(p, time.UnixMilli(since).Sub(epoch)) })
 		default:
-			stranded()
+			au.lookAgain(p, stranded, func() bool { return au.standsBehind(p.head.Run.Lost > 1) })
 		}
 	}
 }
 
-// lookAgain calls stranded if nothing keeps a run waiting, now and [startsWithin] later, that has
-// lost more claims than chance explains. What made it wait may just have ended.
-func (au *auditor) lookAgain(p *partition, stranded func()) {
-	if au.standsBehind() {
+// lookAgain calls stranded if nothing keeps a run of the local process waiting, now and
+// [startsWithin] later. What made it wait may just have ended.
+func (au *auditor) lookAgain(p *partition, stranded func(), waits func() bool) {
+	if waits() {
 		return
 	}
 	version := p.head.Version
 	au.w.at(startsWithin, func() {
-		if p.head.Version == version && !au.standsBehind() {
+		if p.head.Version == version && !waits() {
 			stranded()
 		}
 	})
 }
 
-// standsBehind reports whether runs of the local process that have lost more than one claim wait,
-// although they are no suspects: a suspect runs and has made no progress, or one has waited for
-// ten seconds, and nothing starts before that. Each suspect of the line takes as long as its step.
-func (au *auditor) standsBehind() bool {
+// standsBehind reports whether runs of the local process wait that are no suspects: one has waited
+// for ten seconds, and nothing starts before that, or one runs and has made no progress, within
+// ten seconds or, if they are unlucky, since they have lost more claims than one. Each suspect of
+// the line takes as long as its step.
+func (au *auditor) standsBehind(unlucky bool) bool {
 	return slices.ContainsFunc(au.w.storage.partitions, func(p *partition) bool {
 		if h := &p.head; h.Claim.Fence == 0 {
 			due := max(h.DueAt, epoch.Add(p.changed).UnixMilli())
 			return h.Suspect() && h.DueAt != 0 && au.w.millis()-due >= besideAfter.Milliseconds()
 		}
-		return !p.state.runs.harmless()
-	})
-}
-
-// keepsWaiting reports whether a suspect that is due since a time waits for a run of its
-// process: for another suspect, or for one that was claimed before it had waited for ten
-// seconds.
-func (au *auditor) keepsWaiting(since int64) bool {
-	return slices.ContainsFunc(au.w.storage.partitions, func(p *partition) bool {
-		claimed := epoch.Add(p.state.runs.claimed).UnixMilli()
-		return p.head.Claim.Fence != 0 && (p.head.Suspect() || claimed <= since+(11*time.Second).Milliseconds())
+		return !p.state.runs.harmless() && (unlucky || au.w.now-p.state.runs.claimed < besideAfter)
 	})
 }

@@ -244,6 +244,7 @@ func (h *host) drop(t *task) {
 func (w *World) restart() {
 	h := w.newHost(roleLocal)
 	w.local = h
+	w.auditor.startTurns()
 	h.spawn(func() {
 		keys := make([]core.ThreadKey, len(w.storage.partitions))
 		for i, p := range w.storage.partitions {

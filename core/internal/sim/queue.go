@@ -254,9 +254,11 @@ func (q *queue) handLocally(hint core.WakeUp) {
 	th.handed++
 	h.spawn(func() {
 		q.w.working++
+		over := th.works(hint)
 		if err := h.engine.runtime.WorkLocal(h.ctx, hint); err != nil {
 			q.carry(h, hint, q.w.random.between(5*time.Second, 30*time.Second))
 		}
+		over()
 		q.w.working--
 	})
 }

@@ -53,6 +53,13 @@ func (ru *runs) beginAlone(b *thread.Head) {
 	}
 }
 
+// stayAlone notes that a holder has taken another fence for the same claim.
+func (ru *runs) stayAlone(a, b *thread.Head) {
+	if ru.alone.fence == a.Claim.Fence {
+		ru.alone.fence = b.Claim.Fence
+	}
+}
+
 // harmless reports whether others may be claimed while the thread's claim exists: it is
 // of no suspect, or of one that has made progress.
 func (ru *runs) harmless() bool {

@@ -32,6 +32,7 @@ type threadState struct {
 	handed      int // hints so far
 	hints, held int // under way, and with an invocation
 	seconds     seconds
+	turn        turn
 
 	logged logged
 	inputs inputs

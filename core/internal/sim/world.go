@@ -185,7 +185,10 @@ type scripted struct{ w *World }
 
 // auditor compares stored and counted values with the rules: at every write of a head or
 // a record, at every sweep, and when all is over.
-type auditor struct{ w *World }
+type auditor struct {
+	w     *World
+	began time.Duration // when the local host began
+}
 
 // Times of a world.
 const (
@@ -207,7 +210,7 @@ func New(c Config) *World {
 		family: children{byCall: map[string]*child{}, byRun: map[core.ID]*child{}, byThread: map[*threadState]*child{}, announced: map[string]int{}, ends: map[core.ID]int{}, missed: map[string]int{}, said: map[string]int{}},
 	}
 	w.queue.w = w
-	w.people, w.scripted, w.auditor = newPeople(w), scripted{w}, auditor{w}
+	w.people, w.scripted, w.auditor = newPeople(w), scripted{w}, auditor{w: w}
 	w.admissions = admissions{limits: w.scripted.limitsFor(), over: map[tenantDay]*overrun{}, crossed: map[string]bool{}, twice: map[tenantDay]*spending{}, stays: map[string]spending{}, runs: map[core.ID]*admitted{}, charged: map[store.Use]bool{}, taken: map[taking]int{}, by: map[core.ID]charger{}, last: map[core.ID]time.Duration{}, turns: map[store.Use]bool{}}
 	w.forks.random = random{mix(c.Seed ^ 0xf0)}
 	w.timers, w.family.post = newTimers(c), newPost()

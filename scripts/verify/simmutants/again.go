@@ -36,8 +36,8 @@ var againMutants = []mutant{
 	{
 		Name: "what another program has left of a take-up is in the way",
 		File: "core/mailbox/submit.go",
-		Old:  "	if u.in.Key.Value != \"\" && errors.Is(err, store.ErrConflict) {",
-		New:  "	if u.in.Mode != ModeReject && u.in.Key.Value != \"\" && errors.Is(err, store.ErrConflict) {",
+		Old:  "; again && errors.Is(err, store.ErrConflict) {",
+		New:  "; again && u.in.Mode != ModeReject && errors.Is(err, store.ErrConflict) {",
 	},
 	{
 		Name: "a dead letter begins anew at each request",

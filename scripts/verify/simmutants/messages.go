@@ -16,6 +16,12 @@ var messageMutants = []mutant{
 		New:  "core.ThreadKey{Tenant: p.from.Tenant, Thread: m.To.Thread}, p.s.env.NewID()\n",
 	},
 	{
+		Name: "the input that an earlier try of a message has left is in the way",
+		File: "core/mailbox/submit.go",
+		Old:  "u.in.Key.Value != \"\" || u.placing.message != nil; again",
+		New:  "u.in.Key.Value != \"\"; again",
+	},
+	{
 		Name: "a message overtakes an earlier one",
 		File: "core/mailbox/message.go",
 		Old:  "			until = max(earlier.Next, 1) ",

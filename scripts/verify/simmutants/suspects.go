@@ -17,14 +17,14 @@ var suspectMutants = []mutant{
 	{
 		Name: "beside a suspect nothing is kept waiting",
 		File: "core/host/permits.go",
-		Old:  "	if p.suspect != nil && (unlucky || !patient(p.suspect.began)) {",
+		Old:  "	if p.suspect != nil && (unlucky || !patient(now, p.suspect.began)) {",
 		New:  "	if p.suspect != nil && unlucky {",
 	},
 	{
 		Name: "runs that have lost many claims start beside a suspect",
 		File: "core/host/permits.go",
-		Old:  "	if p.suspect != nil && (unlucky || !patient(p.suspect.began)) {",
-		New:  "	if p.suspect != nil && !patient(p.suspect.began) {",
+		Old:  "	if p.suspect != nil && (unlucky || !patient(now, p.suspect.began)) {",
+		New:  "	if p.suspect != nil && !patient(now, p.suspect.began) {",
 	},
 	{
 		Name: "an adopted result settles a suspect",
@@ -37,5 +37,23 @@ var suspectMutants = []mutant{
 		File: "core/host/permits.go",
 		Old:  "head.Run.Lost > 1 || !head.Exists()",
 		New:  "head.Run.Lost > 1",
+	},
+	{
+		Name: "suspects start in any order",
+		File: "core/host/permits.go",
+		Old:  "		if p.running > 0 || p.waiting[0] != n {",
+		New:  "		if p.running > 0 {",
+	},
+	{
+		Name: "others start before a suspect that has waited for long",
+		File: "core/host/permits.go",
+		Old:  "	if p.overdue(now) {",
+		New:  "	if false {",
+	},
+	{
+		Name: "a stream keeps its claim while a suspect waits",
+		File: "core/host/inline.go",
+		Old:  "Keep: w.keeps(ctx), Proved",
+		New:  "Keep: w.timeLeft(ctx), Proved",
 	},
 }
