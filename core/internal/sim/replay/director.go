@@ -32,8 +32,8 @@ type director struct {
 	box       *mailbox.Service
 	stepper   *run.Stepper
 	played    *registry.Resolved
-	now       int64 // the clock, unix milliseconds: it moves only where a claim or ticket must run out
-	ids       uint64
+	now       int64  // the clock, unix milliseconds: it moves only where a claim or ticket must run out
+	ids       uint64 // the newest; runs of a thread share a store, and no id
 
 	number  int                   // of the step under way
 	said    int                   // blocks of its turn that the model has said
@@ -58,7 +58,10 @@ var quiet = slog.New(slog.DiscardHandler)
 // newDirector returns a director on a thread of which everything before the run is in
 // the store.
 func (o Options) newDirector(r *recording, owner string, on store.Backend) (*director, error) {
-	d := &director{recording: r, o: o, owner: owner, store: on, now: max(r.record.CreatedAt, 1), heard: map[int]int{}, waited: map[*recordedStep]int{}}
+	d := &director{
+		recording: r, o: o, owner: owner, store: on, now: max(r.record.CreatedAt, 1), ids: r.first << 24,
+		heard: map[int]int{}, waited: map[*recordedStep]int{},
+	}
 	e := d.env()
 	var err error
 	if d.box, err = mailbox.New(mailbox.Options{Env: e, Store: on, Waker: asleep{}, Logger: quiet, Records: o.Records, Lease: lease}); err != nil {
