@@ -168,3 +168,43 @@ func TestReplayOfARoundThatIsBlockedBeforeADenialCounts(t *testing.T) {
 		}
 	})
 }
+
+// Of three calls two wait, and are decided while the third one works. The first is denied, the
+// gate of the second ends the run, and the third, which asks then, was not executed.
+func TestReplayOfARoundThatIsBlockedAfterADenial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r *recorder
+		var run mailbox.Receipt
+		blocks := code{
+			mode: agent.ParallelBatchApproval,
+			gate: func(c plugin.GateCall) (plugin.Verdict, error) {
+				switch {
+				case c.CallIndex != 1:
+					return plugin.Allow, nil
+				case c.Resume == nil:
+					return plugin.Suspend(core.TicketRequest{Action: "ask"}), nil
+				}
+				return plugin.Block("no"), nil
+			},
+			turns: calls(3),
+		}
+		blocks.run = func(ctx context.Context, c tool.Call) (tool.Result, error) {
+			if c.Index == 0 {
+				return tool.Suspended(core.TicketRequest{Action: "ask"}), nil
+			}
+			time.Sleep(time.Second)
+			err := decide(ctx, r.Host, run.RunID, 1, core.DecisionResume)
+			if err == nil {
+				err = decide(ctx, r.Host, run.RunID, 0, core.DecisionCancel)
+			}
+			time.Sleep(5 * time.Second)
+			return tool.Suspended(core.TicketRequest{Action: "ask"}), err
+		}
+		r = newRecorder(t, blocks)
+		run = r.submit(t, "hi", "")
+		r.work(t)
+		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 1 steps, 7 records): the same", r.replayed(t, blocks, core.ID{}, run)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}

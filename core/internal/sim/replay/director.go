@@ -241,10 +241,15 @@ func (d *director) claim(ctx context.Context) (thread.Head, error) {
 
 // giveBack gives the claim back, so that something can happen before the next one.
 // The error is the step's.
-func (d *director) giveBack(ctx context.Context) error {
+func (d *director) giveBack(ctx context.Context) error { return d.release(ctx, nil) }
+
+// release gives the claim back with what the next one is to know of calls that were let
+// through to their tools; nil: what the head says.
+func (d *director) release(ctx context.Context, through *uint32) error {
 	head, err := d.box.Head(ctx, d.recording.key)
 	if err == nil {
-		_, _, err = d.box.Commit(ctx, d.recording.key, head, thread.Nack{Fence: head.Claim.Fence, Kind: thread.NackGiven, Closing: true}, nil)
+		change := thread.Nack{Fence: head.Claim.Fence, Kind: thread.NackGiven, Closing: true, Through: through}
+		_, _, err = d.box.Commit(ctx, d.recording.key, head, change, nil)
 	}
 	return errors.Join(errLeft, err)
 }

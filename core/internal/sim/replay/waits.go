@@ -148,6 +148,9 @@ func (d *director) commitWait(ctx context.Context, c thread.CommitStep, build fu
 	if at >= 0 {
 		early = without(open, s.waits[at].Waits)
 	}
+	if now := d.within(s, open); len(now) > 0 {
+		at, early = -1, now
+	}
 	if len(early) > 0 {
 		put := c
 		if at < 0 && head.Run.Batch { // the others would hold back those that are decided: they ask again
@@ -170,12 +173,15 @@ func (d *director) commitWait(ctx context.Context, c thread.CommitStep, build fu
 		}
 	}
 	if at < 0 {
-		return head, thread.Result{}, d.giveBack(ctx)
+		return head, thread.Result{}, d.release(ctx, &head.Run.Through.May) // no tool runs: each has returned, or has only asked
 	}
 	d.waited[s] = at + 1
 	if x := d.compareRounds(s, s.waits[at].RoundRecord, present); x != nil {
 		d.differs(*x)
 		return head, thread.Result{}, d.stop(ctx)
+	}
+	if err := d.withdraw(ctx, s.waits[at], open); err != nil {
+		return head, thread.Result{}, err
 	}
 	head, result, err := d.box.Commit(ctx, d.recording.key, thread.Head{}, c, build)
 	if err == nil && head.Run.Status != thread.Waiting {
@@ -366,6 +372,7 @@ func (d *director) decide(ctx context.Context, s *recordedStep, t thread.Ticket,
 	if t.Kind == thread.TicketChild {
 		change.Child, _ = core.ParseID(ticket.Suspension.ID) // the end of a run has decided it
 	}
+	d.pass(s, t)
 	_, _, err := d.box.Commit(ctx, d.recording.key, thread.Head{}, change, func(thread.Head, thread.Result) ([]store.Record, error) {
 		payload, err := d.o.Records.Encode("decision", decision)
 		return []store.Record{{Name: recordname.Decision(d.recording.record.ID, s.seq, t.Call, key), Payload: payload}}, err
@@ -387,7 +394,7 @@ func (d *director) settledNext(s *recordedStep, open []thread.Ticket) []thread.T
 			return !slices.Contains(w.Merged, call) && d.ticket(s, t) == len(s.asked[call])-1
 		})
 		if len(first) > 0 {
-			return first
+			return d.soonest(s, first)
 		}
 		if len(gone) > 0 {
 			return gone
