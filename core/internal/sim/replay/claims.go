@@ -1,9 +1,9 @@
 package replay
 
 import (
-	"context"
 	"slices"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
@@ -25,24 +25,33 @@ func (s *recordedStep) wentOn(call, n int) int64 {
 }
 
 // within are those of the open tickets that were decided while the claim that had asked for
-// them still worked, and whose calls it continued. The round did not wait for them.
-func (d *director) within(s *recordedStep, open []thread.Ticket) []thread.Ticket {
-	for _, w := range d.next(s) {
+// them still worked, and whose calls it continued: the round waits for none of them next.
+func (s *recordedStep) within(open []thread.Ticket, next []wait) []thread.Ticket {
+	for _, w := range next {
 		open = without(open, w.Waits)
 	}
-	return slices.DeleteFunc(slices.Clone(open), func(t thread.Ticket) bool {
-		call, n := int(t.Call), d.ticket(s, t)
+	open = slices.DeleteFunc(slices.Clone(open), func(t thread.Ticket) bool {
+		call, n := int(t.Call), s.ticket(t)
 		if n < 0 || s.wentOn(call, n) != s.asked[call][n].CreatedAt {
 			return true
 		}
 		_, decided := s.decision(call, n)
 		return !decided
 	})
+	// A gate that ended the run over a call ends those behind it. What came before that is to
+	// come before it again.
+	return slices.DeleteFunc(open, func(t thread.Ticket) bool {
+		e := s.result(int(t.Call))
+		return e != nil && e.Message.ToolResult.Status == core.ResultBlocked && slices.ContainsFunc(open, func(o thread.Ticket) bool {
+			other := s.result(int(o.Call))
+			return other != nil && other.Message.CreatedAt < e.Message.CreatedAt
+		})
+	})
 }
 
 // soonest leaves out the tickets of calls that continued in a later claim than others.
-func (d *director) soonest(s *recordedStep, tickets []thread.Ticket) []thread.Ticket {
-	at := func(t thread.Ticket) int64 { return s.wentOn(int(t.Call), d.ticket(s, t)) }
+func (s *recordedStep) soonest(tickets []thread.Ticket) []thread.Ticket {
+	at := func(t thread.Ticket) int64 { return s.wentOn(int(t.Call), s.ticket(t)) }
 	var first int64
 	for _, t := range tickets {
 		if began := at(t); first == 0 || began != 0 && began < first {
@@ -60,19 +69,4 @@ func (d *director) pass(s *recordedStep, decided thread.Ticket) {
 			d.waited[s] = i + 1
 		}
 	}
-}
-
-// withdraw takes back what a person said, which the run does not read, before a wait that it
-// would have ended: by then it was withdrawn.
-func (d *director) withdraw(ctx context.Context, w wait, open []thread.Ticket) error {
-	head, err := d.box.Head(ctx, d.recording.key)
-	said := slices.ContainsFunc(head.Inbox, func(e thread.InboxEntry) bool { return e.ID == interjected })
-	ends := slices.ContainsFunc(open, func(t thread.Ticket) bool {
-		return t.Kind != thread.TicketChild && !t.Keep && slices.Contains(w.Waits, t.ID)
-	})
-	if err != nil || !said || !ends {
-		return err
-	}
-	_, _, err = d.box.Commit(ctx, d.recording.key, head, thread.Retract{ID: interjected}, nil)
-	return err
 }

@@ -2,6 +2,7 @@ package replay_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -196,6 +197,89 @@ func TestReplayOfDecisionsInOneMillisecond(t *testing.T) {
 		}
 		r.work(t)
 		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 2 steps, 8 records): the same", r.replayed(t, c, core.ID{}, run)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A person ends a wait by a message, and withdraws it before the next step, which does not read it.
+func TestReplayOfAMessageThatIsWithdrawnAfterAWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := code{turns: calls(1), run: func(context.Context, tool.Call) (tool.Result, error) {
+			return tool.Suspended(core.TicketRequest{Action: "ask"}), nil
+		}}
+		r := newRecorder(t, c)
+		run := r.submit(t, "hi", "")
+		r.work(t)
+		said := r.submit(t, "never mind", mailbox.ModeSteer)
+		if err := r.RetractInput(t.Context(), ann, key.Thread, said.DispatchID); err != nil {
+			t.Fatal(err)
+		}
+		r.work(t)
+		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 2 steps, 7 records): the same", r.replayed(t, c, core.ID{}, run)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// In that step the run is cancelled while its model speaks: the log has the last words, since the
+// step has read nothing.
+func TestReplayOfLastWordsAfterAMessageWasWithdrawn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r *recorder
+		var run mailbox.Receipt
+		c := code{bare: true, run: func(context.Context, tool.Call) (tool.Result, error) {
+			return tool.Suspended(core.TicketRequest{Action: "ask"}), nil
+		}}
+		c.turns = func(n int, yield func(model.Delta, error) bool, q model.Request) {
+			if n == 0 {
+				calls(1)(n, yield, q)
+				return
+			}
+			yield(model.Delta{Type: model.DeltaText, Text: "I say"}, nil)
+			err := r.CancelRun(t.Context(), ann, run.RunID)
+			time.Sleep(10 * time.Second)
+			yield(model.Delta{}, errors.Join(context.Canceled, err))
+		}
+		r = newRecorder(t, c)
+		run = r.submit(t, "hi", "")
+		r.work(t)
+		said := r.submit(t, "never mind", mailbox.ModeSteer)
+		if err := r.RetractInput(t.Context(), ann, key.Thread, said.DispatchID); err != nil {
+			t.Fatal(err)
+		}
+		r.work(t)
+		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 1 steps, 4 records): the same", r.replayed(t, c, core.ID{}, run)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A person ends the wait of one call by a message, and then the timer of another one wakes: the
+// next claim has the results of both.
+func TestReplayOfAMessageBeforeADecision(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := code{mode: agent.ParallelStreaming, apply: inOrder, turns: calls(3)}
+		c.run = func(_ context.Context, call tool.Call) (tool.Result, error) {
+			switch {
+			case call.Resume != nil:
+				return tool.NewResult("done").With(tally{}.key().Update(call.Index + 1)), nil
+			case call.Index == 0:
+				return tool.Suspended(core.TicketRequest{Action: "ask"}), nil
+			}
+			return tool.Suspended(core.TicketRequest{Kind: core.TicketTimer, WakeAt: time.Now().Add(time.Hour), Keep: true}), nil
+		}
+		r := newRecorder(t, c)
+		run := r.submit(t, "hi", "")
+		r.work(t)
+		r.submit(t, "and that", mailbox.ModeSteer)
+		for _, call := range []int{1, 2} {
+			if err := decide(t.Context(), r.Host, run.RunID, call, core.DecisionResume); err != nil {
+				t.Fatal(err)
+			}
+			r.work(t)
+		}
+		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 2 steps, 10 records): the same", r.replayed(t, c, core.ID{}, run)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})

@@ -181,7 +181,13 @@ func (d *director) prepare(ctx context.Context, head thread.Head) error {
 	case head.Run.Status == thread.Waiting:
 		return d.endWait(ctx, head, s)
 	case head.Run.Cursor != thread.CursorTools:
-		return d.steer(ctx, int(head.Run.Step)+1, thread.InboxInternal, thread.MaxInbox)
+		next := int(head.Run.Step) + 1
+		if d.recording.steps[next].said() != 0 { // it would have read what was not withdrawn
+			if err := d.retract(ctx); err != nil {
+				return err
+			}
+		}
+		return d.steer(ctx, next, thread.InboxInternal, thread.MaxInbox)
 	case s == nil:
 		return fmt.Errorf("step %d is not recorded", head.Run.Step)
 	case d.closesIn(s) && (d.closes || d.waitedLast(s, head)):
