@@ -202,6 +202,9 @@ func (t recordedTool) Run(ctx context.Context, call tool.Call) (tool.Result, err
 	case status == core.ResultNotExecuted && (s.blocked() || d.closesIn(s)): // it asked, and no approver was asked any more
 		return tool.Suspended(core.TicketRequest{}), nil
 	case status == core.ResultOK, status == core.ResultError:
+	case status == core.ResultUnknown && d.closesIn(s): // it was running when the run was ended
+		d.closes = true
+		return tool.Result{}, tool.Fatal(d.giveBack(ctx))
 	default:
 		d.differs(Difference{
 			Step: call.Step, Seq: s.seq + 1 + uint64(i), Where: WhereLog, Field: "message.tool_result.status", By: "gates and before_tool_execute",

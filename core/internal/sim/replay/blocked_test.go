@@ -12,10 +12,13 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/internal/recordname"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -164,6 +167,140 @@ func TestReplayOfARoundThatIsBlockedBeforeADenialCounts(t *testing.T) {
 		}
 		r.work(t)
 		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 1 steps, 7 records): the same", r.replayed(t, blocks, core.ID{}, run)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Of three calls two wait, and are decided while the third one works. The first is denied, the
+// gate of the second ends the run, and the third, which asks then, was not executed.
+func TestReplayOfARoundThatIsBlockedAfterADenial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r *recorder
+		var run mailbox.Receipt
+		blocks := code{
+			mode: agent.ParallelBatchApproval,
+			gate: func(c plugin.GateCall) (plugin.Verdict, error) {
+				switch {
+				case c.CallIndex != 1:
+					return plugin.Allow, nil
+				case c.Resume == nil:
+					return plugin.Suspend(core.TicketRequest{Action: "ask"}), nil
+				}
+				return plugin.Block("no"), nil
+			},
+			turns: calls(3),
+		}
+		blocks.run = func(ctx context.Context, c tool.Call) (tool.Result, error) {
+			if c.Index == 0 {
+				return tool.Suspended(core.TicketRequest{Action: "ask"}), nil
+			}
+			time.Sleep(time.Second)
+			err := decide(ctx, r.Host, run.RunID, 1, core.DecisionResume)
+			if err == nil {
+				err = decide(ctx, r.Host, run.RunID, 0, core.DecisionCancel)
+			}
+			time.Sleep(5 * time.Second)
+			return tool.Suspended(core.TicketRequest{Action: "ask"}), err
+		}
+		r = newRecorder(t, blocks)
+		run = r.submit(t, "hi", "")
+		r.work(t)
+		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 1 steps, 7 records): the same", r.replayed(t, blocks, core.ID{}, run)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A call is denied while another one works, and then a gate ends the run over a call before it.
+func TestReplayOfADenialBeforeTheRoundIsBlocked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r *recorder
+		var run mailbox.Receipt
+		blocks := code{mode: agent.ParallelStreaming, gate: blocksFirst, turns: calls(3)}
+		blocks.run = func(ctx context.Context, c tool.Call) (tool.Result, error) {
+			if c.Index == 2 {
+				return tool.Suspended(core.TicketRequest{Action: "ask"}), nil
+			}
+			time.Sleep(time.Second)
+			err := decide(ctx, r.Host, run.RunID, 2, core.DecisionCancel)
+			time.Sleep(5 * time.Second)
+			if err == nil {
+				err = decide(ctx, r.Host, run.RunID, 0, core.DecisionResume)
+			}
+			time.Sleep(5 * time.Second)
+			return tool.NewResult("done"), err
+		}
+		r = newRecorder(t, blocks)
+		run = r.submit(t, "hi", "")
+		r.work(t)
+		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 1 steps, 7 records): the same", r.replayed(t, blocks, core.ID{}, run)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// blocksFirst is a gate that asks about the first call, and ends the run over it.
+func blocksFirst(c plugin.GateCall) (plugin.Verdict, error) {
+	switch {
+	case c.CallIndex != 0:
+		return plugin.Allow, nil
+	case c.Resume == nil:
+		return plugin.Suspend(core.TicketRequest{Action: "ask"}), nil
+	}
+	return plugin.Block("no"), nil
+}
+
+// Two people have decided about one call at the same time, and both decisions are stored. It was
+// allowed, and asked again, when a gate had ended the run over another call: it was not executed.
+func TestReplayOfTwoDecisionsOnACallThatWasNotExecuted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		blocks := code{
+			mode: agent.ParallelBatchApproval,
+			gate: func(c plugin.GateCall) (plugin.Verdict, error) {
+				switch {
+				case c.Resume == nil:
+					return plugin.Suspend(core.TicketRequest{Action: "ask"}), nil
+				case c.CallIndex == 1:
+					return plugin.Block("no"), nil
+				}
+				return plugin.Allow, nil
+			},
+			turns: calls(2),
+			run: func(context.Context, tool.Call) (tool.Result, error) {
+				return tool.Suspended(core.TicketRequest{Action: "ask again"}), nil
+			},
+		}
+		r := newRecorder(t, blocks)
+		run := r.submit(t, "hi", "")
+		r.work(t)
+		info, err := r.ReadRun(t.Context(), ann, run.RunID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		suspension := info.Tickets[0].Suspension.ID
+		name := func(id string) string { // of the record of a decision
+			return recordname.Decision(run.RunID, 2, 0, thread.DecisionKey(run.RunID, suspension, id))
+		}
+		id := "no"
+		for name(id) > name("yes") { // the refused one is listed first
+			id += "!"
+		}
+		payload, err := thread.Records{}.Encode("decision", &thread.DecisionRecord{Decision: core.Decision{ID: id, Action: core.DecisionCancel}, Suspension: suspension})
+		if err == nil {
+			err = r.store.Put(t.Context(), key, store.Record{Name: name(id), Payload: payload})
+		}
+		if err == nil {
+			_, err = r.Decide(t.Context(), ann, run.RunID, mailbox.Deciding{Target: suspension, Decision: core.Decision{ID: "yes", Action: core.DecisionResume}})
+		}
+		if err == nil {
+			err = decide(t.Context(), r.Host, run.RunID, 1, core.DecisionResume)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.work(t)
+		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 1 steps, 6 records): the same", r.replayed(t, blocks, core.ID{}, run)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})

@@ -32,8 +32,8 @@ type director struct {
 	box       *mailbox.Service
 	stepper   *run.Stepper
 	played    *registry.Resolved
-	now       int64 // the clock, unix milliseconds: it moves only where a claim or ticket must run out
-	ids       uint64
+	now       int64  // the clock, unix milliseconds: it moves only where a claim or ticket must run out
+	ids       uint64 // the newest; runs of a thread share a store, and no id
 
 	number  int                   // of the step under way
 	said    int                   // blocks of its turn that the model has said
@@ -58,7 +58,10 @@ var quiet = slog.New(slog.DiscardHandler)
 // newDirector returns a director on a thread of which everything before the run is in
 // the store.
 func (o Options) newDirector(r *recording, owner string, on store.Backend) (*director, error) {
-	d := &director{recording: r, o: o, owner: owner, store: on, now: max(r.record.CreatedAt, 1), heard: map[int]int{}, waited: map[*recordedStep]int{}}
+	d := &director{
+		recording: r, o: o, owner: owner, store: on, now: max(r.record.CreatedAt, 1), ids: r.first << 24,
+		heard: map[int]int{}, waited: map[*recordedStep]int{},
+	}
 	e := d.env()
 	var err error
 	if d.box, err = mailbox.New(mailbox.Options{Env: e, Store: on, Waker: asleep{}, Logger: quiet, Records: o.Records, Lease: lease}); err != nil {
@@ -178,7 +181,13 @@ func (d *director) prepare(ctx context.Context, head thread.Head) error {
 	case head.Run.Status == thread.Waiting:
 		return d.endWait(ctx, head, s)
 	case head.Run.Cursor != thread.CursorTools:
-		return d.steer(ctx, int(head.Run.Step)+1, thread.InboxInternal, thread.MaxInbox)
+		next := int(head.Run.Step) + 1
+		if d.recording.steps[next].said() != 0 { // it would have read what was not withdrawn
+			if err := d.retract(ctx); err != nil {
+				return err
+			}
+		}
+		return d.steer(ctx, next, thread.InboxInternal, thread.MaxInbox)
 	case s == nil:
 		return fmt.Errorf("step %d is not recorded", head.Run.Step)
 	case d.closesIn(s) && (d.closes || d.waitedLast(s, head)):
@@ -238,10 +247,15 @@ func (d *director) claim(ctx context.Context) (thread.Head, error) {
 
 // giveBack gives the claim back, so that something can happen before the next one.
 // The error is the step's.
-func (d *director) giveBack(ctx context.Context) error {
+func (d *director) giveBack(ctx context.Context) error { return d.release(ctx, nil) }
+
+// release gives the claim back with what the next one is to know of calls that were let
+// through to their tools; nil: what the head says.
+func (d *director) release(ctx context.Context, through *uint32) error {
 	head, err := d.box.Head(ctx, d.recording.key)
 	if err == nil {
-		_, _, err = d.box.Commit(ctx, d.recording.key, head, thread.Nack{Fence: head.Claim.Fence, Kind: thread.NackGiven, Closing: true}, nil)
+		change := thread.Nack{Fence: head.Claim.Fence, Kind: thread.NackGiven, Closing: true, Through: through}
+		_, _, err = d.box.Commit(ctx, d.recording.key, head, change, nil)
 	}
 	return errors.Join(errLeft, err)
 }

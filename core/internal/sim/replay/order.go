@@ -62,7 +62,7 @@ func (d *director) inOrder(tickets []thread.Ticket) []thread.Ticket {
 			return 3 * i
 		}
 		call := int(t.Call)
-		n := d.ticket(s, t)
+		n := s.ticket(t)
 		if n < 0 {
 			return math.MaxInt
 		}

@@ -376,12 +376,22 @@ func (s *recordedStep) decision(call, n int) (thread.DecisionRecord, bool) {
 		status := result.Message.ToolResult.Status
 		id, any = result.Decision, status == core.ResultUnknown || status == core.ResultNotExecuted && !(s.tooLate && s.blocked())
 	}
-	for _, d := range s.decided[call] {
-		if d.About(s.run) == thread.TicketKey(s.run, tickets[n].Suspension.ID) && (any || id != "" && d.ID == id) {
-			return d, true
+	// Of several that are stored one counted. It let the call continue: a refusal would have
+	// been its result.
+	var found *thread.DecisionRecord
+	for i := range s.decided[call] {
+		d := &s.decided[call][i]
+		if d.About(s.run) != thread.TicketKey(s.run, tickets[n].Suspension.ID) || !any && (id == "" || d.ID != id) {
+			continue
+		}
+		if found == nil || !tickets[n].Resumes(found.Decision) {
+			found = d
 		}
 	}
-	return thread.DecisionRecord{}, false
+	if found == nil {
+		return thread.DecisionRecord{}, false
+	}
+	return *found, true
 }
 
 // accept is run.Options.Accept: the program that waited for an answer of its form has

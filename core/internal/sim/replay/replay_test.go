@@ -42,6 +42,7 @@ type code struct {
 	mode   agent.ExecutionMode                                               // likewise
 	turns  func(n int, yield func(model.Delta, error) bool, r model.Request) // nil: works twice, then ends
 	bare   bool                                                              // the agent is without the plugin
+	limit  time.Duration                                                     // of the tool; 0: none
 }
 
 // tally is the code's plugin. sent counts the effects that ran.
@@ -91,7 +92,7 @@ func (p tally) Register(r *plugin.Registrar) error {
 // work is the code's tool.
 type work struct{ code }
 
-func (work) Spec() tool.Spec             { return tool.Spec{Name: "work"} }
+func (w work) Spec() tool.Spec           { return tool.Spec{Name: "work", Timeout: w.limit} }
 func (work) Check(json.RawMessage) error { return nil }
 func (w work) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if w.run != nil {

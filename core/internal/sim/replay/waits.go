@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -148,6 +147,9 @@ func (d *director) commitWait(ctx context.Context, c thread.CommitStep, build fu
 	if at >= 0 {
 		early = without(open, s.waits[at].Waits)
 	}
+	if now := s.within(open, d.next(s)); len(now) > 0 {
+		at, early = -1, now
+	}
 	if len(early) > 0 {
 		put := c
 		if at < 0 && head.Run.Batch { // the others would hold back those that are decided: they ask again
@@ -170,12 +172,15 @@ func (d *director) commitWait(ctx context.Context, c thread.CommitStep, build fu
 		}
 	}
 	if at < 0 {
-		return head, thread.Result{}, d.giveBack(ctx)
+		return head, thread.Result{}, d.release(ctx, &head.Run.Through.May) // no tool runs: each has returned, or has only asked
 	}
 	d.waited[s] = at + 1
 	if x := d.compareRounds(s, s.waits[at].RoundRecord, present); x != nil {
 		d.differs(*x)
 		return head, thread.Result{}, d.stop(ctx)
+	}
+	if err := d.withdraw(ctx, s.waits[at], open); err != nil {
+		return head, thread.Result{}, err
 	}
 	head, result, err := d.box.Commit(ctx, d.recording.key, thread.Head{}, c, build)
 	if err == nil && head.Run.Status != thread.Waiting {
@@ -287,92 +292,6 @@ func (d *director) putUp(ctx context.Context, c thread.CommitStep, build func(th
 	return err
 }
 
-// answerTickets repeats the acts on tickets: some are decided, or a person sent a message
-// instead.
-func (d *director) answerTickets(ctx context.Context, s *recordedStep, tickets []thread.Ticket) (decided, spoke bool, err error) {
-	for _, t := range tickets {
-		call := int(t.Call)
-		n := d.ticket(s, t)
-		if n < 0 {
-			continue
-		}
-		decision, ok := s.decision(call, n)
-		if !ok {
-			result := s.result(call)
-			cancelled := n+1 == len(s.asked[call]) && s.superseded(result) && t.Kind != thread.TicketChild && !t.Keep
-			// If a round was closed, the close cancelled its calls, unless the round
-			// continued.
-			goesOn := !d.closesIn(s) || slices.ContainsFunc(d.next(s), func(w wait) bool { return slices.Contains(w.Merged, call) })
-			spoke = spoke || cancelled && goesOn
-			continue
-		}
-		if err := d.decide(ctx, s, t, s.asked[call][n].Ticket, decision); err != nil {
-			return decided, spoke, err
-		}
-		decided = true
-	}
-	if !spoke {
-		return decided, false, nil
-	}
-	head, err := d.box.Head(ctx, d.recording.key)
-	if err != nil || len(head.Inbox) > 0 {
-		return decided, true, err
-	}
-	if err := d.decideHeld(ctx, s, head); err != nil {
-		return decided, true, err
-	}
-	if err := d.steer(ctx, d.number+1, thread.InboxPerson, 1); err != nil || d.heard[d.number+1] > 0 {
-		return decided, true, err
-	}
-	return decided, true, d.interject(ctx)
-}
-
-// decideHeld decides, before a person speaks, about calls of a batch that the round's next
-// wait does not wait for and has no results of: they were decided by then, and held back by
-// another ticket, a child's.
-func (d *director) decideHeld(ctx context.Context, s *recordedStep, head thread.Head) error {
-	waits := d.next(s)
-	if !head.Run.Batch || len(waits) == 0 {
-		return nil
-	}
-	for _, t := range without(undecided(head.Tickets), waits[0].Waits) {
-		n := d.ticket(s, t)
-		if n < 0 {
-			continue
-		}
-		if decision, ok := s.decision(int(t.Call), n); ok {
-			if err := d.decide(ctx, s, t, s.asked[int(t.Call)][n].Ticket, decision); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// superseded reports whether a call that waited has its result because a person said
-// something instead of deciding.
-func (s *recordedStep) superseded(result *thread.Entry) bool {
-	if result == nil || result.Decision != "" {
-		return false
-	}
-	status := result.Message.ToolResult.Status
-	return status == core.ResultCancelled || status == core.ResultNotExecuted && s.blocked()
-}
-
-// decide takes a recorded decision on a ticket.
-func (d *director) decide(ctx context.Context, s *recordedStep, t thread.Ticket, ticket core.Ticket, decision thread.DecisionRecord) error {
-	key := decision.Key(d.recording.record.ID)
-	change := thread.Decide{Run: d.recording.record.ID, Call: t.Call, Ticket: t.ID, Decision: key, Resume: ticket.Resumes(decision.Decision)}
-	if t.Kind == thread.TicketChild {
-		change.Child, _ = core.ParseID(ticket.Suspension.ID) // the end of a run has decided it
-	}
-	_, _, err := d.box.Commit(ctx, d.recording.key, thread.Head{}, change, func(thread.Head, thread.Result) ([]store.Record, error) {
-		payload, err := d.o.Records.Encode("decision", decision)
-		return []store.Record{{Name: recordname.Decision(d.recording.record.ID, s.seq, t.Call, key), Payload: payload}}, err
-	})
-	return err
-}
-
 // settledNext are those of the open tickets that were decided first: by the next wait
 // that lacks any of them its calls have an outcome since, or else it is all that it
 // lacks.
@@ -384,10 +303,10 @@ func (d *director) settledNext(s *recordedStep, open []thread.Ticket) []thread.T
 		gone := without(open, w.Waits)
 		first := slices.DeleteFunc(slices.Clone(gone), func(t thread.Ticket) bool {
 			call := int(t.Call)
-			return !slices.Contains(w.Merged, call) && d.ticket(s, t) == len(s.asked[call])-1
+			return !slices.Contains(w.Merged, call) && s.ticket(t) == len(s.asked[call])-1
 		})
 		if len(first) > 0 {
-			return first
+			return s.soonest(first)
 		}
 		if len(gone) > 0 {
 			return gone
@@ -405,10 +324,8 @@ func (s *recordedStep) thatRan(tickets []thread.Ticket) []thread.Ticket {
 }
 
 // ticket is the index of a ticket among those that its call had; -1: it had no such.
-func (d *director) ticket(s *recordedStep, t thread.Ticket) int {
-	return slices.IndexFunc(s.asked[int(t.Call)], func(k thread.TicketRecord) bool {
-		return thread.TicketKey(d.recording.record.ID, k.Suspension.ID) == t.ID
-	})
+func (s *recordedStep) ticket(t thread.Ticket) int {
+	return slices.IndexFunc(s.asked[int(t.Call)], func(k thread.TicketRecord) bool { return thread.TicketKey(s.run, k.Suspension.ID) == t.ID })
 }
 
 // endWait does what ended the wait of a run: decisions, or what a person said.
@@ -447,8 +364,8 @@ func (d *director) endWait(ctx context.Context, head thread.Head, s *recordedSte
 // for children and of kept timers, by a decision.
 func (d *director) rouse(ctx context.Context, s *recordedStep, head thread.Head) error {
 	for _, t := range undecided(head.Tickets) {
-		n := d.ticket(s, t)
-		if t.Kind != thread.TicketChild && !t.Keep || n < 0 {
+		n := s.ticket(t)
+		if !lasts(t) || n < 0 {
 			continue
 		}
 		ticket := s.asked[int(t.Call)][n].Ticket

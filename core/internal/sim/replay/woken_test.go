@@ -37,30 +37,66 @@ func TestReplayOfARoundThatWaitedTwiceForOneTimer(t *testing.T) {
 			return tool.NewResult("done"), nil
 		}
 		r = newRecorder(t, c)
-		slow, behind := env.System(), 2*time.Second
-		slow.Now = func() time.Time { return time.Now().Add(-behind) }
-		slow.Reach = func(p env.Point) func() {
-			if p == point.ReadLog { // it has claimed the run
-				behind = 0
-			}
-			return func() {}
-		}
-		other, err := host.New(host.Options{Env: slow, Store: r.store, Waker: r, Registry: c.registry(t), Logger: quiet})
-		if err != nil {
-			t.Fatal(err)
-		}
+		other := r.slow(t, c)
 		run := r.submit(t, "hi", "")
 		cancelled = run.RunID
-		for _, worker := range []*host.Host{r.Host, other} {
-			hints := r.hints
-			r.hints = nil
-			if errs := worker.WorkBatch(t.Context(), hints); errs[0] != nil {
-				t.Fatal(errs)
-			}
-		}
+		r.workTwice(t, other)
 		r.work(t)
 		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 1 steps, 5 records): the same", r.replayed(t, c, core.ID{}, run)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
+}
+
+// In such a round a tool is abandoned after the timer: the outcome of its call is unknown.
+func TestReplayOfAnUnknownOutcomeAfterTwoWaitsForOneTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := code{mode: agent.Sequential, limit: time.Second, turns: calls(2)}
+		c.run = func(_ context.Context, call tool.Call) (tool.Result, error) {
+			switch {
+			case call.Index == 1:
+				time.Sleep(3500 * time.Millisecond) // half a second more than it is waited for
+			case call.Resume == nil:
+				return tool.Suspended(core.TicketRequest{Kind: core.TicketTimer, WakeAt: time.Now()}), nil
+			}
+			return tool.NewResult("done"), nil
+		}
+		r := newRecorder(t, c)
+		run := r.submit(t, "hi", "")
+		r.workTwice(t, r.slow(t, c))
+		r.work(t)
+		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 2 steps, 8 records): the same", r.replayed(t, c, core.ID{}, run)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// slow is a worker whose clock is slow until it has claimed a run.
+func (r *recorder) slow(t *testing.T, c code) *host.Host {
+	t.Helper()
+	slow, behind := env.System(), 2*time.Second
+	slow.Now = func() time.Time { return time.Now().Add(-behind) }
+	slow.Reach = func(p env.Point) func() {
+		if p == point.ReadLog { // it has claimed the run
+			behind = 0
+		}
+		return func() {}
+	}
+	other, err := host.New(host.Options{Env: slow, Store: r.store, Waker: r, Registry: c.registry(t), Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return other
+}
+
+// workTwice follows the hints once, and then those that come of it, by another worker.
+func (r *recorder) workTwice(t *testing.T, other *host.Host) {
+	t.Helper()
+	for _, worker := range []*host.Host{r.Host, other} {
+		hints := r.hints
+		r.hints = nil
+		if errs := worker.WorkBatch(t.Context(), hints); errs[0] != nil {
+			t.Fatal(errs)
+		}
+	}
 }
