@@ -18,6 +18,9 @@ const (
 	depthWaitedFor      = 16 // the same for a call that returns a Result, which shows nothing: runs can wait in a circle
 )
 
+// lookAgain is the time between a read that fails and the next look.
+const lookAgain = 5 * time.Second
+
 // lineage is what the descendants of one follower share. It serves the follower's goroutine.
 type lineage struct {
 	streams *streams
@@ -47,7 +50,8 @@ func (l *lineage) due(at time.Time) {
 // person. They read a head when its watch has a new one, and of a child run what follows from
 // it, as a follower does.
 //
-// A failed read ends no stream: the child run is looked at again under its next head.
+// A failed read ends no stream: the child run is looked at again after lookAgain, or under its next
+// head.
 //
 // They cost nothing until the run has a child run, and then a watch for each: the heads that this
 // process writes come without a read, those of others with the reads of the watch's poll. The
@@ -90,7 +94,7 @@ func (d *descendants) list(ctx context.Context, head thread.Head) (runs []core.I
 		}
 		run, err := d.runOf(ctx, head, t)
 		if err != nil {
-			return runs, err
+			return runs[:min(len(runs), childrenFollowed)], err
 		}
 		if !run.IsZero() {
 			runs = append(runs, run)
@@ -236,7 +240,8 @@ func (d *descendants) follow(ctx context.Context, run core.ID) error {
 	return nil
 }
 
-// failed logs a failed read. It returns an error only if the stream is over, or ctx.
+// failed logs a failed read, and lets another look follow: no news of the run may come before it
+// asks something. It returns an error only if the stream is over, or ctx.
 func (d *descendants) failed(ctx context.Context, what string, err error) error {
 	if audience := &d.shared.stream.audience; audience.over() {
 		return audience.gone
@@ -246,6 +251,9 @@ func (d *descendants) failed(ctx context.Context, what string, err error) error 
 	}
 	f := d.of
 	f.log.WarnContext(ctx, what, "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.stream.run, "error", err)
+	if code := core.CodeOf(err); code != core.CodeCorrupt && code != core.CodeSchema { // no later look can read these
+		d.shared.due(f.env.Now().Add(lookAgain))
+	}
 	return nil
 }
 
