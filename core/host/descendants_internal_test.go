@@ -262,3 +262,19 @@ func TestAFailedListOfChildRunsEndsNoFollowing(t *testing.T) {
 		}
 	})
 }
+
+// A cancel counts at most sixty-four runs that end with the run, and as many levels as there may be.
+func TestHowManyRunsACancelCounts(t *testing.T) {
+	for _, tt := range []struct {
+		children []int
+		want     int
+	}{
+		{nil, 0}, {[]int{4, 15}, 64}, {[]int{13, 4}, 64}, {[]int{5, 12}, 64}, {[]int{1, 1, 1, 1, 1}, 5}, {[]int{1, 1, 1, 1, 1, 1}, 5},
+	} {
+		f := newTree(t)
+		run := f.grows("t", tt.children...)
+		if n := f.mailbox.CountBelow(t.Context(), core.ThreadKey{Tenant: "acme", Thread: "t"}, run); n != tt.want {
+			t.Errorf("%v: %d runs, want %d", tt.children, n, tt.want)
+		}
+	}
+}
