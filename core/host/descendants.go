@@ -26,6 +26,7 @@ type lineage struct {
 	streams *streams
 	stream  *stream              // of the follower, which shows what the child runs do
 	watch   *watch               // of the follower's thread: new heads of child runs wake the follower there
+	owner   string               // of the follower's thread
 	asked   map[core.ID][]string // as of the follower
 	// quiet is for a call that returns a Result: the child runs are not shown, and only their
 	// heads are read.
@@ -67,9 +68,14 @@ type descendants struct {
 	waits map[uint64]core.ID
 }
 
-// descend returns what follows the child runs of a follower's run, whose thread's watch is on.
-func (s *streams) descend(f *follower, on *watch) *descendants {
-	shared := &lineage{streams: s, stream: f.stream, watch: on, asked: f.asked, quiet: f.quiet, timers: f.played}
+// foreign reports whether a head is of another user's thread than that of a run whose child run is
+// there. A tool may wait for any run, also for one that its model has named.
+func foreign(head thread.Head, owner string) bool { return head.Owner != "" && head.Owner != owner }
+
+// descend returns what follows the child runs of a follower's run. Its thread has the watch on, and
+// the owner.
+func (s *streams) descend(f *follower, on *watch, owner string) *descendants {
+	shared := &lineage{streams: s, stream: f.stream, watch: on, owner: owner, asked: f.asked, quiet: f.quiet, timers: f.played}
 	return &descendants{shared: shared, of: f, depth: 1}
 }
 

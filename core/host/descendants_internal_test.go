@@ -12,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/store/storetest"
@@ -83,7 +84,7 @@ func (f tree) below(h Listener) *descendants {
 	top := f.streams.follower(key, core.ID{}, newStream(f.env, f.head("t").Run.ID, h))
 	top.quiet = quiet
 	on := f.streams.watches.join(key)
-	d := f.streams.descend(top, on)
+	d := f.streams.descend(top, on, f.head("t").Owner)
 	f.t.Cleanup(func() {
 		d.quit()
 		on.quit()
@@ -276,5 +277,37 @@ func TestHowManyRunsACancelCounts(t *testing.T) {
 		if n := f.mailbox.CountBelow(t.Context(), core.ThreadKey{Tenant: "acme", Thread: "t"}, run); n != tt.want {
 			t.Errorf("%v: %d runs, want %d", tt.children, n, tt.want)
 		}
+	}
+}
+
+// A tool that waits for whatever run a model names gives nobody a look at the run of another user.
+func TestTheRunOfAnotherUserIsNotShown(t *testing.T) {
+	for user, shown := range map[string]int{"ann": 1, "ben": 0} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFamily(t, scripted.Turn{Text: "psst", Calls: []core.ToolCall{scripted.Call("danger", map[string]string{"text": "x"})}})
+			run := f.starts(user, "", "hers")
+			if err := f.WorkLocal(t.Context(), core.WakeUp{Tenant: "acme", Thread: "hers"}); err != nil {
+				t.Fatal(err)
+			}
+			key := core.ThreadKey{Tenant: "acme", Thread: "t"}
+			head, err := f.mailbox.Head(t.Context(), key)
+			if err == nil {
+				head, _, err = f.mailbox.Commit(t.Context(), key, head, thread.AddChild{Fence: head.Claim.Fence, Child: run}, nil)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			read, err := f.ReadRun(t.Context(), core.Identity{Tenant: "acme", User: "ann"}, f.call.Run)
+			if err != nil || len(read.ChildTickets()) != shown {
+				t.Errorf("%s: %v, the run shows %+v", user, err, read.ChildTickets())
+			}
+			heard := &hearer{}
+			d := tree{Host: f.Host, t: t}.below(heard)
+			for _, show := range []func() error{func() error { return d.look(t.Context(), head) }, func() error { return d.end(t.Context()) }} {
+				if err := show(); err != nil || len(heard.events) != 2*shown { // its progress and its question
+					t.Errorf("%s: %v, the stream shows %q", user, err, heard.lines())
+				}
+			}
+		})
 	}
 }
