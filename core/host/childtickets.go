@@ -52,6 +52,9 @@ func (c *childTree) visit(ctx context.Context, key core.ThreadKey, head thread.H
 		if err != nil {
 			return err
 		}
+		if foreign(child, head.Owner) {
+			continue
+		}
 		about := core.ChildRun{RunID: run, ThreadID: at.Thread, Parent: head.Run.ID}
 		if err := c.visitRun(ctx, at, dispatch, child, about, depth); err != nil {
 			return err

@@ -80,6 +80,9 @@ func (one *descendant) show(ctx context.Context, head thread.Head) error {
 	// The runs below come first as far as they have ended, so that the reader is shown their end
 	// before what follows from it; then the run, then what is new below.
 	one.head = head
+	if foreign(head, one.in.shared.owner) {
+		return nil
+	}
 	if one.below.depth <= one.in.shared.deepest() {
 		if err := one.below.showGone(ctx, head); err != nil {
 			return err

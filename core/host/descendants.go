@@ -18,11 +18,15 @@ const (
 	depthWaitedFor      = 16 // the same for a call that returns a Result, which shows nothing: runs can wait in a circle
 )
 
+// lookAgain is the time between a read that fails and the next look.
+const lookAgain = 5 * time.Second
+
 // lineage is what the descendants of one follower share. It serves the follower's goroutine.
 type lineage struct {
 	streams *streams
 	stream  *stream              // of the follower, which shows what the child runs do
 	watch   *watch               // of the follower's thread: new heads of child runs wake the follower there
+	owner   string               // of the follower's thread
 	asked   map[core.ID][]string // as of the follower
 	// quiet is for a call that returns a Result: the child runs are not shown, and only their
 	// heads are read.
@@ -47,7 +51,8 @@ func (l *lineage) due(at time.Time) {
 // person. They read a head when its watch has a new one, and of a child run what follows from
 // it, as a follower does.
 //
-// A failed read ends no stream: the child run is looked at again under its next head.
+// A failed read ends no stream: the child run is looked at again after lookAgain, or under its next
+// head.
 //
 // They cost nothing until the run has a child run, and then a watch for each: the heads that this
 // process writes come without a read, those of others with the reads of the watch's poll. The
@@ -63,9 +68,14 @@ type descendants struct {
 	waits map[uint64]core.ID
 }
 
-// descend returns what follows the child runs of a follower's run, whose thread's watch is on.
-func (s *streams) descend(f *follower, on *watch) *descendants {
-	shared := &lineage{streams: s, stream: f.stream, watch: on, asked: f.asked, quiet: f.quiet, timers: f.played}
+// foreign reports whether a head is of another user's thread than that of a run whose child run is
+// there. A tool may wait for any run, also for one that its model has named.
+func foreign(head thread.Head, owner string) bool { return head.Owner != "" && head.Owner != owner }
+
+// descend returns what follows the child runs of a follower's run. Its thread has the watch on, and
+// the owner.
+func (s *streams) descend(f *follower, on *watch, owner string) *descendants {
+	shared := &lineage{streams: s, stream: f.stream, watch: on, owner: owner, asked: f.asked, quiet: f.quiet, timers: f.played}
 	return &descendants{shared: shared, of: f, depth: 1}
 }
 
@@ -90,7 +100,7 @@ func (d *descendants) list(ctx context.Context, head thread.Head) (runs []core.I
 		}
 		run, err := d.runOf(ctx, head, t)
 		if err != nil {
-			return runs, err
+			return runs[:min(len(runs), childrenFollowed)], err
 		}
 		if !run.IsZero() {
 			runs = append(runs, run)
@@ -236,7 +246,8 @@ func (d *descendants) follow(ctx context.Context, run core.ID) error {
 	return nil
 }
 
-// failed logs a failed read. It returns an error only if the stream is over, or ctx.
+// failed logs a failed read, and lets another look follow: no news of the run may come before it
+// asks something. It returns an error only if the stream is over, or ctx.
 func (d *descendants) failed(ctx context.Context, what string, err error) error {
 	if audience := &d.shared.stream.audience; audience.over() {
 		return audience.gone
@@ -246,6 +257,9 @@ func (d *descendants) failed(ctx context.Context, what string, err error) error 
 	}
 	f := d.of
 	f.log.WarnContext(ctx, what, "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.stream.run, "error", err)
+	if code := core.CodeOf(err); code != core.CodeCorrupt && code != core.CodeSchema { // no later look can read these
+		d.shared.due(f.env.Now().Add(lookAgain))
+	}
 	return nil
 }
 

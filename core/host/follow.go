@@ -159,7 +159,7 @@ func (f *follower) showAll(ctx context.Context, on *watch, head thread.Head) (re
 		if len(f.asked) == 0 && (head.Run.ID != f.stream.run || !hasChildren(head)) {
 			return f.show(ctx, head)
 		}
-		f.below = f.streams.descend(f, on)
+		f.below = f.streams.descend(f, on, head.Owner)
 		f.unsaid.others = true
 		if err := f.below.recall(ctx); err != nil {
 			return record, false, err

@@ -106,28 +106,11 @@ func (o others) CancelRun(ctx context.Context, call tool.Call, run core.ID) (can
 	}
 	// The runs below are not cancelled here: the end of the run owes it to them, and a worker
 	// delivers that, see mailbox. So the receipt is early, and the count is of what will end.
-	below := o.below(ctx, key, run, core.MaxDepth)
+	below := o.mailbox.CountBelow(ctx, key, run)
 	if _, err := o.mailbox.Cancel(ctx, key, run); err != nil {
 		return 0, err
 	}
 	return 1 + below, nil
-}
-
-// below counts the runs that a run has started and that end with it, as far as they can be read.
-// They are counted before the cancel, whose write empties the list of the head. The count is for
-// the model's receipt alone, so that a head that cannot be read is not an error.
-func (o others) below(ctx context.Context, key core.ThreadKey, run core.ID, depth int) (n int) {
-	head, err := o.mailbox.Head(ctx, key)
-	if err != nil || head.Run.ID != run || depth == 0 {
-		return 0
-	}
-	for _, child := range head.Run.Children {
-		at, _, ok, err := o.mailbox.Locate(ctx, key.Tenant, child)
-		if err == nil && ok {
-			n += 1 + o.below(ctx, at, child, depth-1)
-		}
-	}
-	return n
 }
 
 // codeNoRecipient is the code of mailbox.MessageCode for a receiver that does not exist. It is

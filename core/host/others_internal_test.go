@@ -56,11 +56,16 @@ func newFamily(t *testing.T, turns ...scripted.Turn) family {
 // starts submits a run of a user on a thread, which a call of another thread has started.
 func (f family) starts(user, parent, on string) core.ID {
 	f.t.Helper()
-	s := hello(on)
-	s.User, s.Origin, s.Opening.Parent = user, core.OriginInternal, &mailbox.Parent{Thread: parent, Run: f.call.Run, Call: thread.NoCall}
 	if parent == "" {
-		s.Opening.Parent = nil
+		return f.startsAs(user, nil, on)
 	}
+	return f.startsAs(user, &mailbox.Parent{Thread: parent, Run: f.call.Run, Call: thread.NoCall}, on)
+}
+
+func (f family) startsAs(user string, parent *mailbox.Parent, on string) core.ID {
+	f.t.Helper()
+	s := hello(on)
+	s.User, s.Origin, s.Opening.Parent = user, core.OriginInternal, parent
 	receipt, err := f.Submit(f.t.Context(), s)
 	if err != nil {
 		f.t.Fatal(err)
@@ -172,6 +177,7 @@ func TestHowManyRunsEndWithARun(t *testing.T) {
 	if n, err := f.to.CancelRun(t.Context(), f.call, f.starts("ann", "t", "c")); n != 1 || err != nil { // it is queued
 		t.Errorf("%d runs end with a queued one, %v; want 1", n, err)
 	}
+	list("t", f.startsAs("ann", &mailbox.Parent{Thread: "t", Run: f.call.Run, Call: thread.NoCall, Detached: true}, "free")) // which continues
 	if n, err := f.to.CancelRun(t.Context(), f.call, f.call.Run); n != 4 || err != nil {
 		t.Errorf("%d runs end with it, %v; want 4", n, err)
 	}

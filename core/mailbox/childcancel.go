@@ -75,3 +75,48 @@ func cancelChild(ctx context.Context, s *Service, tenant string, run core.ID) er
 	}
 	return fmt.Errorf("cancel child run %s: %w", run, err)
 }
+
+// mostBelow is how many runs CountBelow counts at most: each takes three reads.
+const mostBelow = 64
+
+// CountBelow counts the runs that end with a run, at most 64 below it: those that it has started
+// and that are not over, and those below them. It counts no detached run, which continues, and
+// none that cannot be read. Once the run is cancelled it has no list, so that the count is to be
+// made before.
+func (s *Service) CountBelow(ctx context.Context, key core.ThreadKey, run core.ID) int {
+	left := mostBelow
+	s.reads.countBelow(ctx, key, run, core.MaxDepth, &left)
+	return mostBelow - left
+}
+
+// countBelow takes the runs below a run from the places that are left.
+func (r reader) countBelow(ctx context.Context, key core.ThreadKey, run core.ID, depth int, left *int) {
+	head, err := r.head(ctx, key)
+	if err != nil || head.Run.ID != run || depth == 0 {
+		return
+	}
+	for _, child := range head.Run.Children {
+		if *left == 0 {
+			return
+		}
+		at, ends, err := r.endsWithParent(ctx, key.Tenant, child)
+		if err == nil && ends {
+			*left--
+			r.countBelow(ctx, at, child, depth-1, left)
+		}
+	}
+}
+
+// endsWithParent reports whether a child run is not over, and is cancelled when its parent ends.
+func (r reader) endsWithParent(ctx context.Context, tenant string, run core.ID) (key core.ThreadKey, ends bool, err error) {
+	key, dispatch, ok, err := r.locate(ctx, tenant, run)
+	if err != nil || !ok {
+		return key, false, err
+	}
+	head, err := r.head(ctx, key)
+	if _, live := head.RunStatus(run); err != nil || head.Deleted || !live {
+		return key, false, err
+	}
+	child, _, _, err := r.find(ctx, key, head, run, dispatch)
+	return key, err == nil && (child.Parent == nil || !child.Parent.Detached), err
+}

@@ -60,7 +60,8 @@ func (c Call) ChildRun(ctx context.Context, run core.ID) (core.Run, error) {
 }
 
 // CancelRun cancels a run that a call of the thread has started, or the call's own run, and
-// returns how many runs end with it: itself, and the runs below it that are listed then.
+// returns how many runs end: the run, and those below it that are not detached. At most 64 below
+// it are counted.
 // Errors are those of ChildRun; core.CodeNotFound also of a run that is over.
 func (c Call) CancelRun(ctx context.Context, run core.ID) (cancelled int, err error) {
 	if c.Others == nil {

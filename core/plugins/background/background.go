@@ -80,7 +80,7 @@ func (Plugin) Register(r *plugin.Registrar) error {
 	}, output))
 	r.Tool(tool.New(tool.Spec{
 		Name:        cancelTool,
-		Description: "Cancels a background task with everything that it has started, or this run itself.",
+		Description: "Cancels a background task, or this run itself, with the agents that it waits for. Background tasks that it has started continue.",
 	}, cancel))
 	r.Tool(tool.New(tool.Spec{
 		Name: sendTool,

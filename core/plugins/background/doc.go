@@ -32,8 +32,8 @@
 // running. When a task is over, the run that has started it reads that at its next step.
 //
 // The target of cancel_task is {"relation":"self"}, the run of the call, or
-// {"relation":"child","name":"bg_0"}, a task by its id or its name. The runs that a run has
-// started end with it.
+// {"relation":"child","name":"bg_0"}, a task by its id or its name. The agents that a
+// run has delegated to end with it, and the tasks that it has started continue.
 //
 // # Messages
 //
