@@ -84,7 +84,7 @@ func (d *director) decideHeld(ctx context.Context, s *recordedStep, head thread.
 	}
 	for _, t := range without(undecided(head.Tickets), waits[0].Waits) {
 		n := s.ticket(t)
-		if n < 0 {
+		if n < 0 || lasts(t) { // it holds them back
 			continue
 		}
 		if decision, ok := s.decision(int(t.Call), n); ok {
