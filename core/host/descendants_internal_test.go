@@ -311,3 +311,27 @@ func TestTheRunOfAnotherUserIsNotShown(t *testing.T) {
 		})
 	}
 }
+
+// A read of a run looks at as many runs below it as a stream follows. Those that are too deep take
+// no places.
+func TestHowManyChildRunsAReadLooksAt(t *testing.T) {
+	for _, tt := range []struct {
+		children []int
+		want     int
+	}{
+		{nil, 0}, {[]int{8}, 8}, {[]int{9}, 8}, {[]int{4, 7}, 32}, {[]int{4, 8}, 32},
+		{[]int{1, 1, 1, 1, 1}, 5}, {[]int{1, 1, 1, 1, 1, 1}, 5}, {[]int{1, 1, 1, 4, 7, 1}, 32},
+	} {
+		f := newTree(t)
+		run, found := f.grows("t", tt.children...), -1 // the first is the run's own
+		f.store.Around = func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
+			if op.Method == "Pointer" {
+				found++
+			}
+			return do(ctx)
+		}
+		if _, err := f.ReadRun(t.Context(), core.Identity{Tenant: "acme"}, run); err != nil || found != tt.want {
+			t.Errorf("%v: %d runs, %v; want %d", tt.children, found, err, tt.want)
+		}
+	}
+}
