@@ -112,8 +112,11 @@ func (c children) StartChild(ctx context.Context, call tool.Call, child tool.Chi
 	receipt, err := c.submits.submit(ctx, submission)
 	switch {
 	case err == nil && receipt.RunID == id:
-		if !receipt.Duplicate || !c.told(ctx, key, id) {
+		if !receipt.Duplicate {
 			return id, nil
+		}
+		if told, err := c.told(ctx, key, id); !told || err != nil {
+			return id, err
 		}
 	case err == nil:
 		if err := list(ctx, receipt.RunID); err != nil {
@@ -134,16 +137,16 @@ func (c children) StartChild(ctx context.Context, call tool.Call, child tool.Chi
 }
 
 // told reports whether a child run is over, and its end told: nothing would take it from the
-// list any more. What cannot be read counts as not told.
-func (c children) told(ctx context.Context, key core.ThreadKey, child core.ID) bool {
+// list any more.
+func (c children) told(ctx context.Context, key core.ThreadKey, child core.ID) (bool, error) {
 	head, err := c.submits.mailbox.Head(ctx, key)
-	if err != nil || head.Deleted {
-		return false
+	if err != nil {
+		return false, err
 	}
 	_, live := head.RunStatus(child)
 	return !live && !slices.ContainsFunc(head.Outbox, func(e thread.OutboxEntry) bool {
 		return e.Kind == thread.OutboxChildEnded && e.ID == child
-	})
+	}), nil
 }
 
 // childID is the id of a child run: that of the run that starts it gives it its time, which

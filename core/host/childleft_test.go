@@ -10,6 +10,8 @@ import (
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/storetest"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -128,6 +130,43 @@ func TestAChildThatStartsAfterItsParentsEnd(t *testing.T) {
 				}
 				if called := r.inferences > before; called != (tt.want == core.TerminationNatural) {
 					t.Errorf("the model was called: %t", called)
+				}
+			})
+		})
+	}
+}
+
+// A parent that cannot be read may still wait: its child runs, whose own thread is sound.
+func TestAChildWhoseParentCannotBeRead(t *testing.T) {
+	for name, damage := range map[string]error{"damaged": store.ErrCorrupt, "of a newer program": thread.ErrSchema} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				over := &storetest.Faulty{Backend: r.store}
+				process := r.process("w", over, withHelper)
+				parent := r.submits(process, "t1", "hello")
+				over.OnHead = func(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+					if key.Thread == "t1" {
+						return thread.Head{}, damage
+					}
+					return r.store.Head(ctx, key)
+				}
+				s := submission("aside", "hello")
+				s.Origin, s.Opening.Parent = core.OriginInternal, &mailbox.Parent{Listed: true, Thread: "t1", Run: parent.RunID}
+				child, err := process.Submit(t.Context(), s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for hint, ok := r.queue.Receive(); ok; hint, ok = r.queue.Receive() {
+					if hint.Thread == "aside" {
+						if err := process.WorkLocal(t.Context(), hint); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				read, err := process.ReadRun(t.Context(), local, child.RunID)
+				if err != nil || read.Status != core.RunDone || read.Termination.Type != core.TerminationNatural {
+					t.Errorf("%+v, %v", read, err)
 				}
 			})
 		})

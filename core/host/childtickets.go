@@ -37,8 +37,11 @@ type childTree struct {
 
 // visit reads the child runs of a head's open run, whose tickets were read.
 func (c *childTree) visit(ctx context.Context, key core.ThreadKey, head thread.Head, tickets []core.Ticket, depth int) error {
+	if depth == 0 {
+		return nil
+	}
 	for _, run := range childRuns(head, tickets) {
-		if c.runs++; c.runs > descendantsFollowed || depth == 0 {
+		if c.runs++; c.runs > descendantsFollowed {
 			return nil
 		}
 		at, dispatch, ok, err := c.reads.mailbox.Locate(ctx, key.Tenant, run)

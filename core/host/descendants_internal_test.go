@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/pins"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/store/storetest"
+	"github.com/reveille-run/reveille/core/tool"
 )
 
 var errNoAnswer = errors.New("no answer")
@@ -309,5 +311,74 @@ func TestTheRunOfAnotherUserIsNotShown(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A read of a run looks at as many runs below it as a stream follows. Those that are too deep take
+// no places.
+func TestHowManyChildRunsAReadLooksAt(t *testing.T) {
+	for _, tt := range []struct {
+		children []int
+		want     int
+	}{
+		{nil, 0}, {[]int{8}, 8}, {[]int{9}, 8}, {[]int{4, 7}, 32}, {[]int{4, 8}, 32},
+		{[]int{1, 1, 1, 1, 1}, 5}, {[]int{1, 1, 1, 1, 1, 1}, 5}, {[]int{1, 1, 1, 4, 7, 1}, 32},
+	} {
+		f := newTree(t)
+		run, found := f.grows("t", tt.children...), -1 // the first is the run's own
+		f.store.Around = func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
+			if op.Method == "Pointer" {
+				found++
+			}
+			return do(ctx)
+		}
+		if _, err := f.ReadRun(t.Context(), core.Identity{Tenant: "acme"}, run); err != nil || found != tt.want {
+			t.Errorf("%v: %d runs, %v; want %d", tt.children, found, err, tt.want)
+		}
+	}
+}
+
+// A call that runs again when its child run is over takes the child from the list. Whatever read
+// fails then is the call's error, so that it is tried again: nothing else would take it from there.
+func TestAReadThatFailsLeavesNoChildListed(t *testing.T) {
+	f := newTree(t)
+	call := tool.Call{Idempotency: "run/2/0", Thread: core.ThreadKey{Tenant: "acme", Thread: "t"}, Run: f.grows("t")}
+	child := tool.Child{Agent: "demo", Messages: []core.Message{core.UserMessage("hello")}, Background: true, Thread: "aside"}
+	starts := children{f.submits, pins.New(f.submits.agents, memory.New())}
+	list := func(ctx context.Context, run core.ID) error {
+		head := f.head("t")
+		_, _, err := f.mailbox.Commit(ctx, call.Thread, head, thread.AddChild{Fence: head.Claim.Fence, Child: run}, nil)
+		return err
+	}
+	start := func() error {
+		_, err := starts.StartChild(t.Context(), call, child, list)
+		return err
+	}
+	if err := start(); err != nil || len(f.head("t").Run.Children) != 1 {
+		t.Fatal(err)
+	}
+	if err := f.WorkLocal(t.Context(), core.WakeUp{Tenant: "acme", Thread: "aside"}); err != nil || len(f.head("t").Run.Children) != 0 {
+		t.Fatal(err)
+	}
+	reads, fails := 0, 1
+	f.store.Around = func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
+		if !op.Writes() && op.Key.Thread == "aside" {
+			if reads++; reads == fails {
+				return errNoAnswer
+			}
+		}
+		return do(ctx)
+	}
+	for ; ; fails++ {
+		reads = 0
+		if err := start(); err == nil && len(f.head("t").Run.Children) != 0 {
+			t.Errorf("read %d fails: the list has %v", fails, f.head("t").Run.Children)
+		}
+		if reads < fails {
+			break
+		}
+	}
+	if fails < 2 {
+		t.Error("no read of the child's thread")
 	}
 }

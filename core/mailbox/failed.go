@@ -20,7 +20,7 @@ import (
 // that Send has refused the message, so that no later try can send it.
 //
 //	recipient_not_found     its thread does not exist, or belongs to another user
-//	recipient_unavailable   its thread is deleted, its run is over, or no agent could read it
+//	recipient_unavailable   its thread is deleted or damaged, its run is over, or no agent could read it
 //	outbox_full             see thread.ErrTooManyMessages
 //	recipient_full          its inbox, its queue, or a limit of the tenant had no place
 //	message_lost            its record cannot be read

@@ -42,8 +42,8 @@ type Recipient struct {
 var (
 	// errRecipientNotFound means that the thread does not exist, or it belongs to another user.
 	errRecipientNotFound = core.Errorf(core.CodeNotFound, "the recipient does not exist")
-	// errRecipientUnavailable means that the thread is deleted, the run is over, or no agent is known
-	// that could read the message.
+	// errRecipientUnavailable means that the thread is deleted or damaged, the run is over, or no
+	// agent is known that could read the message.
 	errRecipientUnavailable = core.Errorf(core.CodeConflict, "the recipient reads no more messages")
 )
 
@@ -147,6 +147,9 @@ type post struct {
 // receiver reads the head of a message's receiver. errNotYet: its run is queued.
 func (p post) receiver(ctx context.Context, to Recipient) (thread.Head, error) {
 	head, err := p.s.Head(ctx, core.ThreadKey{Tenant: p.from.Tenant, Thread: to.Thread})
+	if core.CodeOf(err) == core.CodeCorrupt { // the message itself is sound
+		return head, fmt.Errorf("%w: %v", errRecipientUnavailable, err)
+	}
 	if err != nil {
 		return head, err
 	}
@@ -243,7 +246,7 @@ func (r reader) behind(ctx context.Context, key core.ThreadKey, head thread.Head
 func (p post) tell(ctx context.Context, m Message) error {
 	reads, key, id := p.s.reads, core.ThreadKey{Tenant: p.from.Tenant, Thread: m.To.Thread}, messageInput(m.ID)
 	head, err := p.receiver(ctx, m.To)
-	if errors.Is(err, errRecipientUnavailable) && !head.Deleted { // its run may have read the message before it ended
+	if errors.Is(err, errRecipientUnavailable) && head.Exists() && !head.Deleted { // its run may have read the message before it ended
 		if _, _, known, failed := reads.accepted(ctx, key, head, id, id); known || failed != nil {
 			return failed
 		}

@@ -97,6 +97,14 @@ func TestRecipientsThatCannotBeReached(t *testing.T) {
 			s.opens(t)
 			s.commitOn(t, otherKey, thread.Cancel{})
 		}, mailbox.ErrRecipientUnavailable, "recipient_unavailable", true},
+		{"a damaged thread", mailbox.Recipient{Thread: "t2"}, func(_ *testing.T, s sender) {
+			s.store.Around = func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
+				if op.Method == "Head" && op.Key.Thread == "t2" {
+					return store.ErrCorrupt
+				}
+				return do(ctx)
+			}
+		}, mailbox.ErrRecipientUnavailable, "recipient_unavailable", true},
 	}
 	for _, tt := range tests {
 		for _, after := range []bool{false, true} {

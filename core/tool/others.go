@@ -90,8 +90,11 @@ func (c Call) Send(ctx context.Context, m Message) (core.ID, error) {
 	case core.Blank(m.Text):
 		return core.ID{}, core.Errorf(core.CodeInvalid, "message: the text is blank")
 	}
-	if m.Name != "" {
-		if err := core.CheckName("message: name", m.Name); err != nil {
+	for _, n := range []struct{ what, name string }{{"message: name", m.Name}, {"message: thread", m.Thread}, {"message: agent", m.AgentID}} {
+		if n.name == "" {
+			continue
+		}
+		if err := core.CheckName(n.what, n.name); err != nil {
 			return core.ID{}, err
 		}
 	}

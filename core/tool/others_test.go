@@ -78,6 +78,8 @@ func TestWhatIsNoMessage(t *testing.T) {
 		{tool.Message{Text: "hi", Child: core.ID{1}, Thread: "t"}, "message: 2 recipients, want one of parent, child and thread"},
 		{tool.Message{Text: "\n", Parent: true}, "message: the text is blank"},
 		{tool.Message{Text: "hi", Parent: true, Name: "a#"}, `message: name "a#" has the character '#', allowed are A-Z a-z 0-9 . _ : -`},
+		{tool.Message{Text: "hi", Thread: "a#"}, `message: thread "a#" has the character '#', allowed are A-Z a-z 0-9 . _ : -`},
+		{tool.Message{Text: "hi", Parent: true, AgentID: "a#"}, `message: agent "a#" has the character '#', allowed are A-Z a-z 0-9 . _ : -`},
 	} {
 		if _, err := c.Send(t.Context(), tt.message); core.CodeOf(err) != core.CodeInvalid || err.Error() != tt.want {
 			t.Errorf("%v, want %s", err, tt.want)

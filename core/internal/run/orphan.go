@@ -23,6 +23,11 @@ func checkParent(ctx context.Context, h *holder, parent *thread.Parent) error {
 	case errors.Is(err, thread.ErrDeleted):
 	case core.CodeOf(err) == core.CodeSchema:
 		return nil // a newer program has the parent, and cancels what it leaves
+	case core.CodeOf(err) == core.CodeCorrupt:
+		// The damage is the parent's, and not of this thread. If an operator mends it, the call
+		// still waits.
+		h.warn(ctx, "parent of a child run cannot be read", "parent_thread", parent.Thread, "parent_run", parent.Run, "error", err)
+		return nil
 	case err != nil:
 		return fmt.Errorf("read the parent of child run %s: %w", h.id, err)
 	case awaits(&head, parent, h.id):
