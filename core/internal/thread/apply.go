@@ -166,6 +166,9 @@ func Apply(h Head, t Transition) (Head, Result, error) {
 	if result.Unchanged {
 		return h, result, nil
 	}
+	if !result.Duplicate {
+		result.Hint = withWait(&h, &n, t.Now, result.Hint)
+	}
 	if !h.Exists() {
 		n.Incarnation = binary.BigEndian.Uint64(t.CommitID[:8])
 	}

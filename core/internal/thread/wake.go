@@ -112,9 +112,33 @@ func hinted(h *Head, c Change, r Result) bool {
 	if r.Duplicate {
 		return true
 	}
+	return sentBefore(h, r.Hint)
+}
+
+// sentBefore reports whether the write that made a head, or an earlier one, has sent the hint of a
+// wait.
+func sentBefore(h *Head, wait *Hint) bool {
 	if !h.Open() || h.Run.Status != Waiting {
 		return false
 	}
 	sent := wakeLater(h, madeAt(h.CommitID))
-	return sent != nil && sent.WakeAt == r.Hint.WakeAt
+	return sent != nil && sent.WakeAt == wait.WakeAt
+}
+
+// withWait returns the hint of a write with that of the wait, if the run waits and no write has
+// sent it: each write of a run that waits sends it when the time is near, whatever it is for. Where
+// it sends another one, that names the time, and who follows it sends the other.
+func withWait(h, next *Head, now int64, hint *Hint) *Hint {
+	if !next.Open() || next.Run.Status != Waiting {
+		return hint
+	}
+	wait := wakeLater(next, now)
+	switch {
+	case wait == nil || sentBefore(h, wait):
+	case hint == nil:
+		return wait
+	case hint.WakeAt == 0:
+		hint.WakeAt = wait.WakeAt
+	}
+	return hint
 }

@@ -86,3 +86,44 @@ func TestAWaitHasOneHint(t *testing.T) {
 		})
 	}
 }
+
+// A write of another kind sends the hint of a wait, too, when the time has come near: alone, or as
+// the time to wake in the hint that it sends for itself. Later writes do not.
+func TestAWriteForAnotherReasonSendsTheHintOfAWait(t *testing.T) {
+	const start, wakes = 1_000_000, 1_000_000 + 20*minute
+	delivered := func(message string, next int64) thread.Change {
+		return thread.Delivered{ID: id(message), Kind: thread.OutboxMessage, Next: next, Failed: next != 0}
+	}
+	soon := int64(start + 7*minute)
+	tests := []struct {
+		name  string
+		after int64
+		does  []thread.Change
+		want  []thread.Hint // without the dispatch; zero: it sends none
+	}{
+		{"a message is delivered", 6 * minute, []thread.Change{delivered("m1", 0), delivered("m2", soon)}, []thread.Hint{{At: wakes, WakeAt: wakes}, {At: soon}}},
+		{"one is to be tried again", 6 * minute, []thread.Change{delivered("m1", soon), delivered("m2", 0)}, []thread.Hint{{At: soon, WakeAt: wakes}, {}}},
+		{"before the time is near", 5*minute - 1, []thread.Change{delivered("m1", 0), delivered("m2", start+6*minute)}, []thread.Hint{{}, {At: start + 6*minute}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := &hinted{t: t, now: start}
+			w.does(0, aRun)
+			w.does(0, taken)
+			for _, m := range []string{"m1", "m2"} {
+				w.does(0, thread.Send{ID: id(m), Run: w.head.Run.ID})
+			}
+			w.sleep(false, wakes)
+			w.now += tt.after
+			for i, change := range tt.does {
+				got := thread.Hint{}
+				if hint := w.does(0, change).Hint; hint != nil {
+					got = thread.Hint{At: hint.At, WakeAt: hint.WakeAt}
+				}
+				if got != tt.want[i] {
+					t.Errorf("change %d sends %+v, want %+v", i, got, tt.want[i])
+				}
+			}
+		})
+	}
+}
