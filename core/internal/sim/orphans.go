@@ -61,10 +61,13 @@ func (c *child) wanted() bool {
 // noteOrphan notes at the first claim of a child run that its parent does not want it any more.
 func (th *threadState) noteOrphan(run core.ID) {
 	c := th.w.family.byThread[th]
-	if c == nil || c.in.run != run || c.claimed {
+	if c == nil || c.claimed || !c.in.run.IsZero() && c.in.run != run {
 		return
 	}
 	c.claimed = true
+	if c.in.run.IsZero() { // its call does not know yet that it is started
+		return
+	}
 	if c.orphan = !detaches(c.call.Key()) && !c.wanted(); c.orphan {
 		th.w.did(Orphaned)
 	}

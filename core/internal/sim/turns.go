@@ -14,6 +14,7 @@ import (
 type turn struct {
 	hands   int           // hints of the thread that the process works on
 	suspect bool          // its run is a suspect without a claim
+	left    time.Duration // when it was last claimed, or no suspect any more; 0: never
 	came    time.Duration // since when it is one: it has joined the line no earlier
 	waits   bool          // and a hint is worked on
 	since   time.Duration // since when that is so: it has joined the line no later than a look after that
@@ -23,11 +24,18 @@ type turn struct {
 // joinsWithin is how long a worker takes to join the line, with the look at the head before that.
 const joinsWithin = time.Second
 
+// looksAgain is how long the line may have a place for a thread that has left it: each hint has one,
+// and its worker looks at the head now and then.
+const looksAgain = time.Second
+
 // note looks at the thread after a change of its head, or of the hints that are worked on.
 func (t *turn) note(h *thread.Head, now time.Duration) {
 	suspect := h.Suspect() && h.Claim.Fence == 0 && h.DueAt != 0 && !h.Deleted
-	if suspect && !t.suspect {
+	switch {
+	case suspect && !t.suspect && (t.left == 0 || now-t.left > looksAgain):
 		t.came = now
+	case !suspect && t.suspect:
+		t.left = now
 	}
 	waits := suspect && t.hands > 0
 	if waits && !t.waits {

@@ -245,10 +245,14 @@ func TestWhenASuspectIsInTheLine(t *testing.T) {
 		want("it is written", time.Second, 2*time.Second)
 		write(h)
 		want(name, 0, 0)
+		w.now++ // no worker has a place in the line any more
 		write(suspect)
-		want("it is one again", 5*time.Second, 5*time.Second)
+		want("it is one again", 5*time.Second+1, 5*time.Second+1)
 		again()
-		want("the hint is done", 5*time.Second, 0)
+		want("the hint is done", 5*time.Second+1, 0)
+		write(h)
+		write(suspect)
+		want("it is one a second later", 5*time.Second+1, 0)
 		write(thread.Head{})
 	}
 }
