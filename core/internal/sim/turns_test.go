@@ -233,7 +233,7 @@ func TestWhenASuspectIsInTheLine(t *testing.T) {
 		}
 	}
 	for name, h := range others {
-		w.now = 0
+		w.now, th.turn = 0, turn{}
 		write(suspect) // 1 s
 		want("a suspect", time.Second, 0)
 		w.now += time.Second
