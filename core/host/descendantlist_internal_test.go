@@ -1,0 +1,73 @@
+package host
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/thread"
+)
+
+// The earliest time is that of the next look.
+func TestWhenTheNextLookIsDue(t *testing.T) {
+	at := func(s int64) time.Time { return time.Unix(s, 0) }
+	for _, tt := range []struct {
+		due  []int64
+		want int64
+	}{
+		{[]int64{5}, 5}, {[]int64{5, 7}, 5}, {[]int64{7, 5}, 5}, {[]int64{7, 5, 6}, 5},
+	} {
+		l := &lineage{}
+		for _, s := range tt.due {
+			l.due(at(s))
+		}
+		if !l.next.Equal(at(tt.want)) {
+			t.Errorf("%v: %v, want %v", tt.due, l.next, at(tt.want))
+		}
+	}
+}
+
+// The child runs of a head are those of its undecided tickets, then those of its list. A head of
+// an older program has tickets alone, whose records name the runs; each is read once.
+func TestTheChildRunsOfAHead(t *testing.T) {
+	one, two, three := core.ID{1}, core.ID{2}, core.ID{3}
+	ticket := func(run core.ID, decision uint64) thread.Ticket {
+		return thread.Ticket{ID: thread.TicketKey(theRun, run.String()), Kind: thread.TicketChild, Decision: decision}
+	}
+	person := thread.Ticket{ID: 9, Kind: thread.TicketPerson}
+	for _, tt := range []struct {
+		name    string
+		run     core.ID
+		tickets thread.Tickets
+		list    []core.ID
+		record  string // of the tickets that the list does not explain
+		want    []core.ID
+		reads   int // in two looks
+	}{
+		{"none", theRun, nil, nil, "", nil, 0},
+		{"a person's ticket", theRun, thread.Tickets{person}, nil, "", nil, 0},
+		{"a list", theRun, nil, []core.ID{one, two}, "", []core.ID{one, two}, 0},
+		{"tickets first", theRun, thread.Tickets{person, ticket(three, 0), ticket(two, 0)}, []core.ID{one, two, three}, "", []core.ID{three, two, one}, 0},
+		{"a decided ticket", theRun, thread.Tickets{ticket(two, 1)}, []core.ID{one}, "", []core.ID{one}, 0},
+		{"a decided ticket alone", theRun, thread.Tickets{ticket(two, 1)}, nil, "", nil, 0},
+		{"no list", theRun, thread.Tickets{ticket(two, 0)}, nil, two.String(), []core.ID{two}, 1},
+		{"a ticket that names no run", theRun, thread.Tickets{ticket(two, 0)}, []core.ID{one}, "x", []core.ID{one}, 1},
+		{"another run's", core.ID{8}, thread.Tickets{ticket(two, 0)}, []core.ID{one}, "", nil, 0},
+	} {
+		asked := asking(tt.record)
+		source := &told{open: []openItem{{ticket: asked}}}
+		d := &descendants{of: following(source, &hearer{})}
+		d.of.source = source
+		head := thread.Head{Run: thread.Run{ID: tt.run, Children: tt.list}, Tickets: tt.tickets}
+		for range 2 {
+			got, err := d.list(t.Context(), head)
+			if err != nil || fmt.Sprint(got) != fmt.Sprint(tt.want) {
+				t.Errorf("%s: %v, %v; want %v", tt.name, got, err, tt.want)
+			}
+		}
+		if len(source.reads) != tt.reads {
+			t.Errorf("%s: %v, want %d reads", tt.name, source.reads, tt.reads)
+		}
+	}
+}
