@@ -2,6 +2,7 @@ package background
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -163,6 +164,28 @@ func TestATaskIsFoundByItsName(t *testing.T) {
 		found, ok, err := find(call, name)
 		if err != nil || ok != (want >= 0) || ok && found.Number != want {
 			t.Errorf("%q is %+v, %v, %v", name, found, ok, err)
+		}
+	}
+}
+
+// The output of a task is cut to what a result can have, between characters.
+func TestALongOutputIsCut(t *testing.T) {
+	const most = 163_840
+	for _, tt := range []struct {
+		text string
+		kept int
+		cut  bool
+	}{
+		{strings.Repeat("x", most), most, false},
+		{strings.Repeat("x", most+1), most, true},
+		{strings.Repeat("x", most-1) + "é", most - 1, true},
+		{strings.Repeat("\x01", most+1), most, true},
+	} {
+		call := tool.Call{Snapshot: with(t, task{}), Others: &outside{run: core.Run{Status: core.RunRunning, Response: tt.text}}}
+		result, err := output(t.Context(), call, taskArguments{"bg_0"})
+		var got taskOutput
+		if json.Unmarshal(result.Data, &got) != nil || err != nil || got.Output != tt.text[:tt.kept] || got.Cut != tt.cut || len(result.Data) > 1<<20 {
+			t.Errorf("%d bytes: %d are left, cut %t, %v", len(tt.text), len(got.Output), got.Cut, err)
 		}
 	}
 }
