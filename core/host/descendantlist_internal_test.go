@@ -1,12 +1,17 @@
 package host
 
 import (
+	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/store/storetest"
 )
 
 // The earliest time is that of the next look.
@@ -69,5 +74,64 @@ func TestTheChildRunsOfAHead(t *testing.T) {
 		if len(source.reads) != tt.reads {
 			t.Errorf("%s: %v, want %d reads", tt.name, source.reads, tt.reads)
 		}
+	}
+}
+
+// A child run below another is shown under the call of the stream's run, at any depth.
+func TestTheCallOfAChildRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newTree(t)
+		f.grows("t", 2, 1, 1)
+		h := &hearer{}
+		if err := f.below(h).look(t.Context(), f.head("t")); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, e := range h.events {
+			got[e.Child.ThreadID] = e.CallID + ", " + e.Child.ParentCall
+		}
+		want := map[string]string{
+			"t.0": "call_t.0, call_t.0", "t.0.0": "call_t.0, call_t.0.0", "t.0.0.0": "call_t.0, call_t.0.0.0",
+			"t.1": "call_t.1, call_t.1", "t.1.0": "call_t.1, call_t.1.0", "t.1.0.0": "call_t.1, call_t.1.0.0",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A child run below another is no longer followed once it has left the list of that one. For a
+// call that returns a Result, heads alone are read.
+func TestAChildRunBelowAnotherLeaves(t *testing.T) {
+	for name, h := range map[string]Listener{"a stream": &hearer{}, "a call that returns a Result": nil} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newTree(t)
+				f.grows("t", 1, 2)
+				records := 0
+				f.store.Around = func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
+					if op.Method == "Get" {
+						records++
+					}
+					return do(ctx)
+				}
+				d := f.below(h)
+				if err := d.look(t.Context(), f.head("t")); err != nil || fmt.Sprint(d.levels()) != "[1 2]" || (records == 0) != (h == nil) {
+					t.Fatalf("%v, followed are %v, %d records were read", err, d.levels(), records)
+				}
+				child := f.head("t.0")
+				key := core.ThreadKey{Tenant: "acme", Thread: "t.0"}
+				if _, _, err := f.mailbox.Commit(t.Context(), key, child, thread.DropChild{Run: child.Run.ID, Child: child.Run.Children[0]}, nil); err != nil {
+					t.Fatal(err)
+				}
+				if err := d.look(t.Context(), f.head("t")); err != nil || fmt.Sprint(d.levels()) != "[1 1]" || d.shared.followed != 2 {
+					t.Errorf("%v, followed are %v, %d in all", err, d.levels(), d.shared.followed)
+				}
+				// The end of the child run is that of what it has started, too.
+				if err := d.end(t.Context()); err != nil || d.levels() != nil || d.shared.followed != 0 {
+					t.Errorf("%v, followed are %v, %d in all", err, d.levels(), d.shared.followed)
+				}
+			})
+		})
 	}
 }
