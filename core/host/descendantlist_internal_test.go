@@ -11,6 +11,8 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/store/storetest"
 )
 
@@ -134,4 +136,50 @@ func TestAChildRunBelowAnotherLeaves(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A stream shows that a question of a child run is decided, however often it was looked at before.
+func TestADecidedQuestionIsShownOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFamily(t, scripted.Turn{Calls: []core.ToolCall{scripted.Call("danger", map[string]string{"text": "x"})}})
+		if err := f.WorkLocal(t.Context(), core.WakeUp{Tenant: "acme", Thread: "c"}); err != nil {
+			t.Fatal(err)
+		}
+		head, err := f.mailbox.Head(t.Context(), f.call.Thread)
+		if err == nil {
+			head, _, err = f.mailbox.Commit(t.Context(), f.call.Thread, head, thread.AddChild{Fence: head.Claim.Fence, Child: f.child}, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := &hearer{}
+		d := tree{Host: f.Host, t: t}.below(h)
+		looks := func() {
+			t.Helper()
+			for range 2 {
+				if err := d.look(t.Context(), head); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		looks()
+		asked := h.events[len(h.events)-1].Ticket
+		if asked == nil {
+			t.Fatalf("shown is %v", h.lines())
+		}
+		decision := mailbox.Deciding{Run: f.child, User: "ann", Target: asked.CallID, Decision: core.Decision{ID: "yes", Action: core.DecisionResume}}
+		if _, err := f.mailbox.Decide(t.Context(), core.ThreadKey{Tenant: "acme", Thread: "c"}, decision); err != nil {
+			t.Fatal(err)
+		}
+		looks()
+		var got []core.EventType
+		for _, e := range h.events {
+			if e.Type != core.EventActivitySnapshot {
+				got = append(got, e.Type)
+			}
+		}
+		if diff := cmp.Diff([]core.EventType{core.EventToolCallSuspended, core.EventToolCallResumed}, got); diff != "" {
+			t.Errorf("shown (-want +got):\n%s", diff)
+		}
+	})
 }
