@@ -183,3 +183,34 @@ func TestADecidedQuestionIsShownOnce(t *testing.T) {
 		}
 	})
 }
+
+// News of a child run wait for the next update, and the end of the following does not.
+func TestWhenTheProgressOfAChildRunIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newTree(t)
+		f.grows("t", 1)
+		h := &hearer{}
+		d := f.below(h)
+		if err := d.look(t.Context(), f.head("t")); err != nil || len(h.events) != 1 {
+			t.Fatal(err, h.lines())
+		}
+		one := d.runs[0]
+		updates := func(events int, due bool) {
+			t.Helper()
+			d.shared.next = time.Time{}
+			if err := one.update(t.Context()); err != nil || len(h.events) != events || d.shared.next.IsZero() == due {
+				t.Errorf("%v, %d updates, the next look is at %v", err, len(h.events), d.shared.next)
+			}
+		}
+		updates(1, false)
+		_ = one.progress.Emit(core.Event{Type: core.EventTextDelta, Step: 1, Delta: "a"})
+		updates(1, true)
+		time.Sleep(childEvery)
+		updates(2, false)
+		_ = one.progress.Emit(core.Event{Type: core.EventTextDelta, Step: 1, Delta: "b"})
+		updates(2, true)
+		if err := d.end(t.Context()); err != nil || len(h.events) != 3 {
+			t.Errorf("%v, %d updates at the end", err, len(h.events))
+		}
+	})
+}
