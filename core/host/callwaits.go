@@ -145,7 +145,7 @@ func (r *reader) noteTickets(ctx context.Context, key core.ThreadKey, head threa
 		if ticket.Kind != core.TicketChild {
 			continue
 		}
-		if c.Wait.Child, err = r.waitedFor(ctx, key, ticket.Suspension.ID); err != nil {
+		if c.Wait.Child, err = r.waitedFor(ctx, key, head.Owner, ticket.Suspension.ID); err != nil {
 			return err
 		}
 	}
@@ -174,7 +174,7 @@ func (c *StepCall) setWait(t core.Ticket, d core.Decision) {
 
 // waitedFor finds the child run whose id is that of a suspension. A child that is gone has its
 // id alone.
-func (r *reader) waitedFor(ctx context.Context, key core.ThreadKey, suspension string) (*CallChild, error) {
+func (r *reader) waitedFor(ctx context.Context, key core.ThreadKey, owner, suspension string) (*CallChild, error) {
 	id, err := core.ParseID(suspension)
 	if err != nil {
 		return nil, nil
@@ -184,13 +184,16 @@ func (r *reader) waitedFor(ctx context.Context, key core.ThreadKey, suspension s
 	if err != nil || !ok {
 		return child, err
 	}
-	// The agent is the child's own matter: its run may not have started, and then its
-	// queued input has it.
-	child.ThreadID = at.Thread
 	head, err := r.mailbox.Head(ctx, at)
 	if err != nil {
 		return nil, err
 	}
+	if foreign(head, owner) {
+		return child, nil
+	}
+	// The agent is the child's own matter: its run may not have started, and then its
+	// queued input has it.
+	child.ThreadID = at.Thread
 	run, ok, err := r.mailbox.Run(ctx, at, head, id, dispatch)
 	if err != nil {
 		return nil, err

@@ -200,3 +200,33 @@ func TestASeventeenthOpenChildIsRefused(t *testing.T) {
 		})
 	}
 }
+
+// A tool may wait for whatever run its model names. Of another user's run the timeline has nothing
+// but that id.
+func TestTheTimelineNamesNoThreadOfAnotherUser(t *testing.T) {
+	for user, want := range map[string]host.CallChild{"": {ThreadID: "t2", AgentID: "demo"}, "ben": {}} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t)
+			process := r.process("w", r.store, func(c *host.Options) {
+				c.Agents.Tools = append(c.Agents.Tools, tool.New(tool.Spec{Name: "awaits"}, func(_ context.Context, _ tool.Call, a struct {
+					Run string `json:"run"`
+				}) (tool.Result, error) {
+					run, err := core.ParseID(a.Run)
+					return tool.AwaitChild(run, core.ResumeReplay), err
+				}))
+			})
+			other := submission("t2", "hello")
+			other.User = user
+			awaited, err := process.Submit(t.Context(), other)
+			if err != nil {
+				t.Fatal(err)
+			}
+			receipt := r.submits(process, "t1", `call: awaits {"run":"`+awaited.RunID.String()+`"}`)
+			r.settle(process, core.ThreadKey{Tenant: "local", Thread: "t1"})
+			want.RunID = awaited.RunID
+			if got := stepCall(t, process, receipt.RunID); got.Child == nil || *got.Child != want {
+				t.Errorf("%q: %+v, %+v, want %+v", user, got, got.Child, want)
+			}
+		})
+	}
+}

@@ -43,7 +43,9 @@ func (f tree) grows(name string, children ...int) (run core.ID) {
 	f.t.Helper()
 	s := hello(name)
 	if above := strings.LastIndexByte(name, '.'); above >= 0 {
-		s.Origin, s.Opening.Parent = core.OriginInternal, &mailbox.Parent{Thread: name[:above], Run: f.head(name[:above]).Run.ID, Call: thread.NoCall}
+		s.Origin, s.Opening.Parent = core.OriginInternal, &mailbox.Parent{
+			Thread: name[:above], Run: f.head(name[:above]).Run.ID, Call: thread.NoCall, ToolCall: "call_" + name,
+		}
 	}
 	receipt, err := f.Submit(f.t.Context(), s)
 	if err != nil {

@@ -22,11 +22,11 @@ func (p post) tellThread(ctx context.Context, key core.ThreadKey, child matter) 
 		return err
 	}
 	run, ok, err := s.reads.runRecord(ctx, key, child.parent.Run)
-	if err != nil {
+	if err != nil && core.CodeOf(err) != core.CodeCorrupt { // which no later try can read either
 		return err
 	}
 	if !ok {
-		s.log.WarnContext(ctx, "run that has started a child is unknown", "tenant", key.Tenant, "thread", key.Thread, "run", child.parent.Run)
+		s.log.WarnContext(ctx, "run that has started a child is unknown", "tenant", key.Tenant, "thread", key.Thread, "run", child.parent.Run, "error", err)
 		return nil
 	}
 	if withdrawn, err := s.reads.withdrawn(ctx, key, head, run); withdrawn || err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/storetest"
 )
 
 // detached is a world whose run of ann has a detached child in the background, which is over.
@@ -157,6 +158,23 @@ func TestADetachedChildOfALostRun(t *testing.T) {
 		c.closes(t, head)
 		c.loses(recordname.Run(head.Run.ID))
 		if parent, _ := c.tells(t); len(parent.Pending) != 0 || len(c.owed(t)) != 0 || !strings.Contains(log.String(), "run that has started a child is unknown") {
+			t.Errorf("queued are %+v, %+v is owed, the log says %s", parent.Pending, c.owed(t), log)
+		}
+	})
+}
+
+// Nor can anybody if the record is damaged, at any later try.
+func TestADetachedChildOfADamagedRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, head, log := detached(t)
+		c.closes(t, head)
+		c.store.OnRecord = func(_ storetest.Operation, found store.Record) store.Record {
+			if found.Name == recordname.Run(head.Run.ID) {
+				found.Payload = []byte("x")
+			}
+			return found
+		}
+		if parent, _ := c.tells(t); len(c.owed(t)) != 0 || len(parent.Pending) != 0 || !strings.Contains(log.String(), "run that has started a child is unknown") {
 			t.Errorf("queued are %+v, %+v is owed, the log says %s", parent.Pending, c.owed(t), log)
 		}
 	})

@@ -82,7 +82,8 @@ type Lineage struct {
 	// Agents are the ids of the agents from the root's to the run's own, oldest first.
 	Agents []string
 	// MaxTokens and Deadline are what the run's stop policies leave to a child of the call:
-	// tokens, input and output together, and a time in unix milliseconds. 0: no limit.
+	// tokens, input and output together, and a time in unix milliseconds. 0: no limit. A call
+	// that starts several children gives each of them all of it.
 	MaxTokens int64
 	Deadline  int64
 }

@@ -28,6 +28,8 @@
 // counts those before it, so that numbers can be missing. The thread remembers its newest 100
 // tasks, and any of its runs can ask for them.
 //
+// An output of more than 160 KiB is cut, and has "cut":true.
+//
 // The status is running, completed, failed or cancelled. A task that waits for a person is
 // running. When a task is over, the run that has started it reads that at its next step.
 //

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/state"
@@ -199,7 +200,12 @@ type taskOutput struct {
 	Status string `json:"status"`
 	Reason string `json:"reason,omitempty"`
 	Output string `json:"output"`
+	Cut    bool   `json:"cut,omitempty"` // there is more
 }
+
+// maxOutput is how much of a task's output a result has, in bytes: JSON may have six for each, and
+// a result has at most 1 MiB.
+const maxOutput = 160 << 10
 
 // output reads what a task has said.
 func output(ctx context.Context, call tool.Call, a taskArguments) (tool.Result, error) {
@@ -207,7 +213,11 @@ func output(ctx context.Context, call tool.Call, a taskArguments) (tool.Result, 
 	if none != nil || err != nil {
 		return orNone(none), err
 	}
-	return tool.NewResult(taskOutput{t.ID(), statusOf(run), reason(run), run.Response}), nil
+	text, cut := run.Response, len(run.Response) > maxOutput
+	if cut {
+		text = strings.ToValidUTF8(text[:maxOutput], "")
+	}
+	return tool.NewResult(taskOutput{t.ID(), statusOf(run), reason(run), text, cut}), nil
 }
 
 func orNone(r *tool.Result) tool.Result {

@@ -2,6 +2,7 @@ package background
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,6 +22,7 @@ type outside struct {
 	failed []tool.FailedMessage
 	err    error
 	sent   []tool.Message
+	again  []bool // of recoveries
 }
 
 func (o *outside) StartChild(context.Context, tool.Call, tool.Child) (core.ID, error) {
@@ -44,7 +46,8 @@ func (o *outside) FailedMessages(context.Context, tool.Call) ([]tool.FailedMessa
 	return o.failed, nil
 }
 
-func (o *outside) RecoverMessages(context.Context, tool.Call, bool) (int, error) {
+func (o *outside) RecoverMessages(_ context.Context, _ tool.Call, again bool) (int, error) {
+	o.again = append(o.again, again)
 	return 2, o.err
 }
 
@@ -165,6 +168,42 @@ func TestATaskIsFoundByItsName(t *testing.T) {
 	}
 }
 
+// The output of a task is cut to what a result can have, between characters.
+func TestALongOutputIsCut(t *testing.T) {
+	const most = 163_840
+	for _, tt := range []struct {
+		text string
+		kept int
+		cut  bool
+	}{
+		{strings.Repeat("x", most), most, false},
+		{strings.Repeat("x", most+1), most, true},
+		{strings.Repeat("x", most-1) + "é", most - 1, true},
+		{strings.Repeat("\x01", most+1), most, true},
+	} {
+		call := tool.Call{Snapshot: with(t, task{}), Others: &outside{run: core.Run{Status: core.RunRunning, Response: tt.text}}}
+		result, err := output(t.Context(), call, taskArguments{"bg_0"})
+		var got taskOutput
+		if json.Unmarshal(result.Data, &got) != nil || err != nil || got.Output != tt.text[:tt.kept] || got.Cut != tt.cut || len(result.Data) > 1<<20 {
+			t.Errorf("%d bytes: %d are left, cut %t, %v", len(tt.text), len(got.Output), got.Cut, err)
+		}
+	}
+}
+
+// A task whose run is gone, as with its thread, does not exist.
+func TestATaskWhoseRunIsGone(t *testing.T) {
+	call := tool.Call{Snapshot: with(t, task{}), Others: &outside{err: core.Errorf(core.CodeNotFound, "no such run")}}
+	for name, does := range map[string]func(context.Context, tool.Call, taskArguments) (tool.Result, error){"agent_status": status, "agent_output": output} {
+		if result, err := does(t.Context(), call, taskArguments{"bg_0"}); err != nil || !result.IsError || result.Message != `task "bg_0" does not exist` {
+			t.Errorf("%s: %+v, %v", name, result, err)
+		}
+	}
+	result, err := cancel(t.Context(), call, cancelArguments{target{"child", "bg_0"}})
+	if want := `{"status":"failed","root_task_id":"bg_0","cancelled_count":0,"error":{"code":"task_not_found","message":"task \"bg_0\" does not exist"}}`; err != nil || string(result.Data) != want {
+		t.Errorf("cancel_task: %s, %v; want %s", result.Data, err, want)
+	}
+}
+
 // What fails for a reason that is not the call's is the call's error, and no receipt.
 func TestFailuresOfOthersAreErrors(t *testing.T) {
 	down := core.Errorf(core.CodeThrottled, "not now")
@@ -237,6 +276,10 @@ func TestReceiptsOfFailedMessages(t *testing.T) {
 		if err != nil || string(result.Data) != want {
 			t.Errorf("%s: %s, %v; want %s", action, result.Data, err, want)
 		}
+		if wants := map[string][]bool{"replay": {true}, "clear": {false}}[action]; !slices.Equal(o.again, wants) {
+			t.Errorf("%s: recovered are %v, want %v", action, o.again, wants)
+		}
+		o.again = nil
 	}
 }
 

@@ -26,6 +26,7 @@ func running(t *testing.T) program {
 		Specs: []reveille.AgentSpec{
 			{ID: "lead", Model: "scripted", Plugins: []string{background.ID}, Sections: reveille.Sections(background.Section.Setting(background.Config{Agents: []string{"helper"}}))},
 			{ID: "helper", Model: "scripted", Plugins: []string{background.ID}},
+			{ID: "boss", Model: "scripted", Plugins: []string{background.ID}, Delegates: []string{"helper", "lead"}, Sections: reveille.Sections(background.Section.Setting(background.Config{Agents: []string{"chief"}}))},
 			{ID: "chief", Model: "scripted", Plugins: []string{background.ID}, Delegates: []string{"helper", "lead"}},
 		},
 		Models:  reveille.Models{"scripted": {Model: scripted.Rules()}},
@@ -120,7 +121,7 @@ func TestTheWayOfABackgroundTask(t *testing.T) {
 	})
 }
 
-// Without agents in its settings, an agent may start its delegates.
+// Without agents in its settings, an agent may start its delegates; with agents, these alone.
 func TestAnAgentMayStartItsDelegates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := running(t)
@@ -132,6 +133,10 @@ func TestAnAgentMayStartItsDelegates(t *testing.T) {
 			if err != nil || !strings.Contains(done.Text, want) {
 				t.Errorf("%s: %q, %v; want %q", agent, done.Text, err, want)
 			}
+		}
+		done, err := p.Run(t.Context(), reveille.Input{Thread: "of.boss", Agent: "boss", Text: `call: start_agent {"agent_id":"helper","prompt":"x"}`})
+		if want := `agent "helper" cannot be started, allowed are: chief`; err != nil || !strings.Contains(done.Text, want) {
+			t.Errorf("%q, %v; want %q", done.Text, err, want)
 		}
 	})
 }
