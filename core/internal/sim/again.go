@@ -288,10 +288,11 @@ func (lo *logged) turnsOf(run core.ID, entries []thread.Entry) (n int) {
 	return n
 }
 
-// workedOn is the thread that the current task has a claim of; nil: it has none.
+// workedOn is the thread that the current task works on: the one that it has a claim of, or that
+// the task has which started it. nil: there is none.
 func (w *World) workedOn() (*threadState, *holding) {
-	for _, th := range w.threads {
-		if held := w.current().holding(th); held != nil {
+	for t := w.current(); t != nil; t = t.from {
+		for th, held := range t.claims { // one at a time
 			return th, held
 		}
 	}
