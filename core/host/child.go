@@ -62,36 +62,8 @@ type children struct {
 // The child is listed before it is enqueued. If a program that knows no list has started the
 // call's child, that child has another id, and is listed in place of this one.
 func (c children) StartChild(ctx context.Context, call tool.Call, child tool.Child, list func(context.Context, core.ID) error) (core.ID, error) {
-	name := call.Key()
-	if child.Name != "" {
-		name += "/" + child.Name
-	}
-	above := call.Lineage()
-	parent := mailbox.Parent{
-		Thread: call.Thread.Thread, Run: call.Run, Call: uint8(call.Index), Listed: true, Detached: child.Detached,
-		Root: above.Root, Agents: above.Agents, MaxTokens: above.MaxTokens, Deadline: above.Deadline,
-	}
-	if len(call.ID) <= maxCallID {
-		parent.ToolCall = call.ID
-	}
-	if child.Background {
-		parent.Call = thread.NoCall
-	}
-	// A child without a thread gets one whose name follows from the call, so that a repeated
-	// call finds it. "/" is not allowed in names.
-	key := core.ThreadKey{Tenant: call.Thread.Tenant, Thread: child.Thread}
-	switch {
-	case child.Kept != "":
-		key.Thread = keptThread(call.Thread.Thread, child.Kept)
-	case key.Thread == "":
-		key.Thread = "child." + strings.ReplaceAll(name, "/", ".")
-	}
-	submission := mailbox.Submission{
-		Thread: key, User: call.User, Messages: child.Messages, Origin: core.OriginInternal,
-		Key:     mailbox.Key{Value: "child " + name},
-		Opening: mailbox.Opening{AgentID: child.Agent, Request: child.Request, Parent: &parent, RunID: childID(call.Run, name)},
-	}
-	id := submission.Opening.RunID
+	submission := childSubmission(call, child)
+	key, id := submission.Thread, submission.Opening.RunID
 	if call.Resume != nil && call.Resume.Suspension == id.String() {
 		return id, nil // it is over, and has left the list
 	}
@@ -134,6 +106,40 @@ func (c children) StartChild(ctx context.Context, call tool.Call, child tool.Chi
 	}
 	_, _, failed := c.submits.mailbox.Commit(ctx, call.Thread, thread.Head{}, thread.DropChild{Run: call.Run, Child: id}, nil)
 	return receipt.RunID, errors.Join(err, failed)
+}
+
+// childSubmission is the submission of a child run, without the agent that it is pinned to. All of
+// it follows from the call and the child.
+func childSubmission(call tool.Call, child tool.Child) mailbox.Submission {
+	name := call.Key()
+	if child.Name != "" {
+		name += "/" + child.Name
+	}
+	above := call.Lineage()
+	parent := mailbox.Parent{
+		Thread: call.Thread.Thread, Run: call.Run, Call: uint8(call.Index), Listed: true, Detached: child.Detached,
+		Root: above.Root, Agents: above.Agents, MaxTokens: above.MaxTokens, Deadline: above.Deadline,
+	}
+	if len(call.ID) <= maxCallID {
+		parent.ToolCall = call.ID
+	}
+	if child.Background {
+		parent.Call = thread.NoCall
+	}
+	// A child without a thread gets one whose name follows from the call, so that a repeated
+	// call finds it. "/" is not allowed in names.
+	key := core.ThreadKey{Tenant: call.Thread.Tenant, Thread: child.Thread}
+	switch {
+	case child.Kept != "":
+		key.Thread = keptThread(call.Thread.Thread, child.Kept)
+	case key.Thread == "":
+		key.Thread = "child." + strings.ReplaceAll(name, "/", ".")
+	}
+	return mailbox.Submission{
+		Thread: key, User: call.User, Messages: child.Messages, Origin: core.OriginInternal,
+		Key:     mailbox.Key{Value: "child " + name},
+		Opening: mailbox.Opening{AgentID: child.Agent, Request: child.Request, Parent: &parent, RunID: childID(call.Run, name)},
+	}
 }
 
 // told reports whether a child run is over, and its end told: nothing would take it from the

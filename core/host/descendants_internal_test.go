@@ -278,7 +278,7 @@ func TestHowManyRunsACancelCounts(t *testing.T) {
 	} {
 		f := newTree(t)
 		run := f.grows("t", tt.children...)
-		if n := f.mailbox.CountBelow(t.Context(), core.ThreadKey{Tenant: "acme", Thread: "t"}, run); n != tt.want {
+		if n := mailbox.CountBelow(t.Context(), f.mailbox, core.ThreadKey{Tenant: "acme", Thread: "t"}, run); n != tt.want {
 			t.Errorf("%v: %d runs, want %d", tt.children, n, tt.want)
 		}
 	}

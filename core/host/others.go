@@ -106,7 +106,7 @@ func (o others) CancelRun(ctx context.Context, call tool.Call, run core.ID) (can
 	}
 	// The runs below are not cancelled here: the end of the run owes it to them, and a worker
 	// delivers that, see mailbox. So the receipt is early, and the count is of what will end.
-	below := o.mailbox.CountBelow(ctx, key, run)
+	below := mailbox.CountBelow(ctx, o.mailbox, key, run)
 	if _, err := o.mailbox.Cancel(ctx, key, run); err != nil {
 		return 0, err
 	}

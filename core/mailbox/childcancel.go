@@ -83,7 +83,7 @@ const mostBelow = 64
 // and that are not over, and those below them. It counts no detached run, which continues, and
 // none that cannot be read. Once the run is cancelled it has no list, so that the count is to be
 // made before.
-func (s *Service) CountBelow(ctx context.Context, key core.ThreadKey, run core.ID) int {
+func CountBelow(ctx context.Context, s *Service, key core.ThreadKey, run core.ID) int {
 	left := mostBelow
 	s.reads.countBelow(ctx, key, run, core.MaxDepth, &left)
 	return mostBelow - left
