@@ -63,7 +63,7 @@ type children struct {
 // call's child, that child has another id, and is listed in place of this one.
 func (c children) StartChild(ctx context.Context, call tool.Call, child tool.Child, list func(context.Context, core.ID) error) (core.ID, error) {
 	submission := childSubmission(call, child)
-	key, id := submission.Thread, submission.Opening.RunID
+	key, id := submission.Thread, submission.Opening.Fixed.RunID
 	if call.Resume != nil && call.Resume.Suspension == id.String() {
 		return id, nil // it is over, and has left the list
 	}
@@ -77,7 +77,7 @@ func (c children) StartChild(ctx context.Context, call tool.Call, child tool.Chi
 	if err != nil {
 		return core.ID{}, err
 	}
-	submission.Opening.Resolution = pinned.Hash()
+	submission.Opening.Fixed.Resolution = pinned.Hash()
 	if err := list(ctx, id); err != nil {
 		return core.ID{}, err
 	}
@@ -138,7 +138,7 @@ func childSubmission(call tool.Call, child tool.Child) mailbox.Submission {
 	return mailbox.Submission{
 		Thread: key, User: call.User, Messages: child.Messages, Origin: core.OriginInternal,
 		Key:     mailbox.Key{Value: "child " + name},
-		Opening: mailbox.Opening{AgentID: child.Agent, Request: child.Request, Parent: &parent, RunID: childID(call.Run, name)},
+		Opening: mailbox.Opening{AgentID: child.Agent, Request: child.Request, Parent: &parent, Fixed: &mailbox.Fixed{RunID: childID(call.Run, name)}},
 	}
 }
 

@@ -27,13 +27,13 @@ type follower struct {
 	watches *watches
 	limits  followLimits
 	played  bool                 // for a call that returns an outcome: it waits for timers, too
+	over    bool                 // nothing follows after seen
 	quiet   bool                 // for a call without a listener: what child runs do is not shown
 	below   *descendants         // the child runs; nil: none were seen
 	asked   map[core.ID][]string // the calls of child runs that the stream's request has decided
 
 	seen   thread.Head // the last head that was shown
 	record core.Run    // of the run, as seen has it; without an id before the first show
-	over   bool        // nothing follows after seen
 }
 
 // followLimits bound how long a follower follows.

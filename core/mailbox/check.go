@@ -51,7 +51,7 @@ func (s Submission) Check() error {
 	if err := s.Opening.Parent.check(s.Mode); err != nil {
 		return err
 	}
-	if !s.Opening.RunID.IsZero() && s.Opening.Parent == nil {
+	if s.Opening.Fixed != nil && s.Opening.Parent == nil {
 		return core.Errorf(core.CodeInvalid, "an id of the run is given, which only a child run may have")
 	}
 	return s.Opening.checkDelay(s.Mode)

@@ -135,9 +135,15 @@ type Opening struct {
 	// Parent receives the end of the run; see [Parent]. nil: no parent. Such input always opens
 	// a separate run, so that it can only be queued.
 	Parent *Parent
-	// RunID is the id of a child run, which its parent's head lists before it is submitted: see
-	// Parent.Listed. With a Key that was used before, the run of that attempt counts. Zero: a
-	// new id.
+	// Fixed is what the parent's program has fixed of a child run. nil: nothing, as of a run
+	// without a Parent.
+	Fixed *Fixed
+}
+
+// Fixed is what of a child run is fixed before it is submitted.
+type Fixed struct {
+	// RunID is the id of the run, which its parent's head lists: see Parent.Listed. With a Key that
+	// was used before, the run of that attempt counts. Zero: a new id.
 	RunID core.ID
 	// Resolution is the content hash of the agent that the run starts with, which is stored: see
 	// core.Run.Resolution. Empty: the agent of the program that starts it.

@@ -70,7 +70,10 @@ func (s *Service) submit(ctx context.Context, sub Submission, p placing) (receip
 	if p.start, err = sub.Opening.start(s.env.Millis()); err != nil {
 		return Receipt{}, thread.Head{}, err
 	}
-	u := submission{s: s, in: sub, given: sub.Messages, placing: p, ids: ids{run: sub.Opening.RunID}}
+	u := submission{s: s, in: sub, given: sub.Messages, placing: p}
+	if sub.Opening.Fixed != nil {
+		u.ids.run = sub.Opening.Fixed.RunID
+	}
 	if u.ids.run.IsZero() {
 		u.ids.run = s.env.NewID()
 	}
@@ -209,7 +212,10 @@ func (u *submission) queued() thread.Queued {
 	o := &u.in.Opening
 	in := thread.Queued{
 		Run: u.ids.run, Dispatch: u.ids.dispatch, AgentID: o.AgentID, Origin: u.in.Origin, Messages: u.in.Messages, Supersede: o.Supersede,
-		Request: o.Request, Frontend: o.Frontend, Resolution: o.Resolution,
+		Request: o.Request, Frontend: o.Frontend,
+	}
+	if o.Fixed != nil {
+		in.Resolution = o.Fixed.Resolution
 	}
 	if o.Parent != nil {
 		parent := thread.Parent(*o.Parent)

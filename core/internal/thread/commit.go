@@ -85,14 +85,14 @@ type CommitStep struct {
 	Schema   uint16 // as in CommitTurn, and of adopted results
 	Lease    int64  // Continue: the renewed lease, in milliseconds from now
 	Lacks    bool   // as in CommitTurn
+	// Crowded means that a call of the step had no place for its ticket. The step may have
+	// ended the call that had the place, and no decision that comes would start the other.
+	Crowded bool
 	// Keep turns Yield into Continue: the holder continues itself.
 	Keep bool
 	// Followed is the time until which a client follows the run, for the hint; 0: no
 	// client does.
 	Followed int64
-	// Crowded means that a call of the step had no place for its ticket. The step may have
-	// ended the call that had the place, and no decision that comes would start the other.
-	Crowded bool
 }
 
 func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
