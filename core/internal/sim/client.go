@@ -22,17 +22,20 @@ const (
 )
 
 // insist makes a request until it has a response. A crash or a lost response is a
-// new try of the same. f reports whether it is over. While anything goes wrong no client
-// gives up: processes of an old program may refuse one for minutes.
+// new try of the same. f reports whether it is over. Tries count only after the faults: until
+// then processes of an old program may refuse a client for minutes.
 func (pe *people) insist(limit time.Duration, f func(ctx context.Context, h *host) bool) {
-	over, tries := false, 0
+	over, first, tries := false, true, 0
 	var try func()
 	try = func() {
-		if over || tries > maxTries && pe.w.now > pe.w.stop {
+		if over || tries > maxTries {
 			return
 		}
-		if tries++; tries > 1 {
+		if !first {
 			pe.again++
+		}
+		if first = false; pe.w.now >= pe.w.stop {
+			tries++
 		}
 		again := func() { pe.w.at(pe.w.random.between(4*time.Second, 9*time.Second), try) }
 		h := pe.w.local
