@@ -43,7 +43,7 @@ func (w *worker) claimInline(ctx context.Context, key core.ThreadKey, head threa
 		return head, nil // another worker has it, or it waits: for other decisions, or for a model that refuses calls for now
 	}
 	permit := w.permits.newPermit()
-	if head.Suspect() || !w.timeLeft(ctx) || !w.permits.tryAcquire(permit, false, unlucky(head)) {
+	if head.Suspect() || !w.timeLeft(ctx) || !w.permits.tryAcquire(permit, false, unlucky(&head, w.env.Millis())) {
 		w.wakeNow(ctx, key, head)
 		return head, nil
 	}

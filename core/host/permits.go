@@ -102,7 +102,8 @@ func (p *permits) acquire(ctx context.Context, known *thread.Head, look func() (
 			head = &read
 		}
 		changed := p.next() // before the look that a change would correct
-		if p.tryAcquire(n, head.Suspect() && !head.Live(p.env.Millis()), unlucky(*head)) {
+		now := p.env.Millis()
+		if p.tryAcquire(n, head.Suspect() && !head.Live(now), unlucky(head, now)) {
 			return n, nil
 		}
 		n.waited = true
@@ -161,7 +162,13 @@ func (p *permits) grant(n *permit, alone bool) {
 
 // unlucky reports whether a run has lost more claims than chance explains. A head that
 // could not be read counts as one.
-func unlucky(head thread.Head) bool { return head.Run.Lost > 1 || !head.Exists() }
+func unlucky(head *thread.Head, now int64) bool {
+	lost := head.Run.Lost
+	if head.Claim.Fence != 0 && !head.Live(now) { // the claim that is asked for takes it over
+		lost++
+	}
+	return lost > 1 || !head.Exists()
+}
 
 // tryAcquire grants the permit if the rules of [permits] allow the claim now. It
 // never waits; a suspect that is refused joins the waiting suspects.

@@ -35,8 +35,14 @@ var suspectMutants = []mutant{
 	{
 		Name: "a run whose head could not be read is claimed beside a suspect",
 		File: "core/host/permits.go",
-		Old:  "head.Run.Lost > 1 || !head.Exists()",
-		New:  "head.Run.Lost > 1",
+		Old:  "return lost > 1 || !head.Exists()",
+		New:  "return lost > 1",
+	},
+	{
+		Name: "a claim that is taken over beside a suspect does not count as lost",
+		File: "core/host/permits.go",
+		Old:  "		lost++\n",
+		New:  "",
 	},
 	{
 		Name: "suspects start in any order",
