@@ -156,7 +156,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 			return
 		}
 		if failure != nil {
-			th.runs.modelFails(h, s)
+			th.runs.modelFails(ctx, h, s)
 			comesTo(ctx, failure, spoke)
 			yield(model.Delta{}, failure)
 			return

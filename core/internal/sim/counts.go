@@ -31,11 +31,12 @@ type budget struct {
 }
 
 // modelFails counts a failure of the model itself. Failures under a claim that was lost
-// are not known to any process; all others are counted, over all deliveries.
-func (ru *runs) modelFails(h *host, s script) {
+// are not known to any process; all others are counted, over all deliveries. A call
+// whose time is over fails for that.
+func (ru *runs) modelFails(ctx context.Context, h *host, s script) {
 	b, key := &ru.th.budget, modelStep{s.run, s.step}
-	if head := &ru.th.p.head; !ru.holds() || head.Run.ID != s.run {
-		return // its claim is lost, and it does not know yet
+	if head := &ru.th.p.head; !ru.holds() || head.Run.ID != s.run || ctx.Err() != nil {
+		return // or its claim is lost, and it does not know yet
 	}
 	b.here[key]++
 	allowed := modelCalls
