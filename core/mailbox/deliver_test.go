@@ -169,7 +169,7 @@ func TestAWorkerThatComesWhileAnotherPublishes(t *testing.T) {
 }
 
 // A head that cannot be written is the error, and holds up nothing else; what was not begun is
-// not published.
+// not published. No hint is sent: the caller wakes a worker at once.
 func TestADeliveryThatCannotBeWritten(t *testing.T) {
 	for name, own := range map[string]bool{"its own": true, "of others": false} {
 		t.Run(name, func(t *testing.T) {
@@ -184,6 +184,7 @@ func TestADeliveryThatCannotBeWritten(t *testing.T) {
 					claimed = atFirst
 				}
 				writes := 0
+				w.queue.Clear()
 				w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 					if writes++; writes == 1 {
 						return store.Outcome{}, store.ErrCorrupt
@@ -195,8 +196,8 @@ func TestADeliveryThatCannotBeWritten(t *testing.T) {
 				if own { // the first is published, and will be again
 					want = 2
 				}
-				if !errors.Is(err, store.ErrCorrupt) || len(*lines) != want || len(w.head(t).Outbox) != 1 {
-					t.Errorf("%v; published %q, %+v is owed", err, *lines, w.head(t).Outbox)
+				if !errors.Is(err, store.ErrCorrupt) || len(*lines) != want || len(w.head(t).Outbox) != 1 || len(w.queue.Lines()) != 0 {
+					t.Errorf("%v; published %q, %+v is owed, hints %q", err, *lines, w.head(t).Outbox, w.queue.Lines())
 				}
 			})
 		})
@@ -206,11 +207,13 @@ func TestADeliveryThatCannotBeWritten(t *testing.T) {
 // Whoever has no time left begins nothing.
 func TestADeliveryEndsWithItsCaller(t *testing.T) {
 	w, lines := listening(t)
-	r := w.submit(t, input("one", ""))
-	w.commit(t, thread.Cancel{Run: r.RunID})
+	for range 2 {
+		r := w.submit(t, input("one", ""))
+		w.commit(t, thread.Cancel{Run: r.RunID})
+	}
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
-	if err := w.Deliver(ctx, key, w.head(t), atFirst); !errors.Is(err, context.Canceled) || len(*lines) != 0 || len(w.head(t).Outbox) != 1 {
+	if err := w.Deliver(ctx, key, w.head(t), atFirst); err == nil || err.Error() != "context canceled" || len(*lines) != 0 || len(w.head(t).Outbox) != 2 {
 		t.Errorf("%v; published %q, %+v is owed", err, *lines, w.head(t).Outbox)
 	}
 }

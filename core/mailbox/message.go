@@ -197,9 +197,9 @@ func (p post) deliver(ctx context.Context, head thread.Head, e thread.OutboxEntr
 	switch final := isFinal(err); {
 	case err == nil:
 	case errors.Is(err, errBehind):
-		done.Next = max(until, now+firstRetry.Milliseconds())
+		done.Next, done.Was = max(until, now+firstRetry.Milliseconds()), e.Next
 	case errors.Is(err, errNotYet), core.CodeOf(err) == core.CodeSchema:
-		done.Next = now + parentRetry.Milliseconds()
+		done.Next, done.Was = now+parentRetry.Milliseconds(), e.Next
 	case !final && int(e.Tries) < len(messageWaits):
 		done.Next, done.Failed, done.Was = now+messageWaits[e.Tries].Milliseconds(), true, e.Next
 		s.log.WarnContext(ctx, "message not delivered, will be retried", append(which, "in", messageWaits[e.Tries].String())...)

@@ -21,6 +21,9 @@ const (
 	announceRetry  = time.Hour   // at most
 	unheardFor     = 24 * time.Hour
 	announceWithin = 15 * time.Second // a publisher has so long
+	// hintWithin is how far ahead a hint is worth one: what is later is the sweep's, and no queue
+	// keeps it for so long.
+	hintWithin = 10 * time.Minute
 	// skew is by how many milliseconds a worker's clock may be slow: an early delivery does no
 	// harm, and another hint would be sent for nothing.
 	skew = 500
@@ -28,54 +31,29 @@ const (
 
 // Deliver delivers the entries of a thread's outbox: to parents that a child is over, to
 // children that their parent is over, to other threads their messages, and to the publisher the
-// progress of runs. An entry leaves the head once it is delivered,
-// and is postponed when it could not be. An entry that is not due yet stays, except announcements
+// progress of runs. An entry leaves the head once it is delivered, and is postponed when it could
+// not be. An entry that is not due yet stays, except announcements
 // of the caller's own writes: those that are newer than the head of its claim. The zero Head:
-// it has no claim.
+// it has no claim. If something is left, a hint is sent for the first of it.
 //
 // Each worker calls it with the newest head that it knows, after its own work; if the process
 // dies before, the sweep delivers. So everything is delivered at least once: parents know
-// earlier notices, threads know earlier messages, receivers of announcements recognize them by their ids. The error is that of
-// a head that could not be written.
+// earlier notices, threads know earlier messages, receivers of announcements recognize them by their
+// ids. The error is that of a head that could not be written, or that of ctx; the caller wakes a
+// worker then.
 func (s *Service) Deliver(ctx context.Context, key core.ThreadKey, head, claimed thread.Head) error {
+	d := &delivery{s: s, key: key, head: head, claimed: claimed, seen: slices.Clone(head.Outbox)}
 	var failed error
-	wrote, left := false, false
-	for _, e := range head.Outbox {
-		mine := e.Announces() && announcedSince(&claimed, e)
-		switch {
-		case !e.Delivers():
-			continue
-		case e.Next > s.env.Millis()+skew && !mine:
-			left = true
-			continue
-		case ctx.Err() != nil:
-			return errors.Join(failed, ctx.Err())
-		}
-		if e.Announces() && !mine {
-			next, begun, err := s.begin(ctx, key, head, e)
-			if err != nil {
-				failed = errors.Join(failed, err)
-			}
-			if head = next; err != nil || !begun {
-				continue
-			}
-		}
-		var change thread.Delivered
-		var records build // that the write puts
-		if e.Kind == thread.OutboxMessage {
-			change, records = post{s, key, head.Owner}.deliver(ctx, head, e)
-		} else {
-			change = s.deliver(ctx, key, head, e)
-		}
-		next, _, err := s.Commit(context.WithoutCancel(ctx), key, head, change, records)
-		if err != nil {
+	for i := range d.seen {
+		if err := d.try(ctx, &d.seen[i]); err != nil {
 			failed = errors.Join(failed, err)
-			continue
 		}
-		head, wrote = next, true
+		if failed != nil && ctx.Err() != nil {
+			return failed
+		}
 	}
-	if wrote && left { // the hint that told of both is used up
-		s.WakeToDeliver(ctx, key, head)
+	if failed == nil && d.wrote {
+		d.hintForRest(ctx)
 	}
 	return failed
 }
@@ -90,16 +68,6 @@ func announcedSince(claimed *thread.Head, e thread.OutboxEntry) bool {
 		return true
 	}
 	return !slices.ContainsFunc(claimed.Outbox, func(o thread.OutboxEntry) bool { return o.ID == e.ID && o.Kind == e.Kind })
-}
-
-// begin takes an announcement that another process has left, for as long as a publisher
-// has: the sweep's hint and another one may bring two workers concurrently, and a receiver should not
-// receive everything twice. A parent knows earlier notices at no cost.
-func (s *Service) begin(ctx context.Context, key core.ThreadKey, head thread.Head, e thread.OutboxEntry) (next thread.Head, begun bool, err error) {
-	next, result, err := s.Commit(ctx, key, head, thread.Delivered{
-		ID: e.ID, Kind: e.Kind, Next: s.env.Millis() + announceWithin.Milliseconds(), Was: e.Next,
-	}, nil)
-	return next, !result.Duplicate, err
 }
 
 // deliver tries to deliver a notice of a run, and returns what becomes of it: the transition that
@@ -147,7 +115,7 @@ func (s *Service) deliver(ctx context.Context, key core.ThreadKey, head thread.H
 	}
 	again := min(max(age, firstRetry), most)
 	again = again/2 + s.env.Jitter(again/2) + time.Millisecond
-	done.Next = s.env.Millis() + again.Milliseconds()
+	done.Next, done.Was = s.env.Millis()+again.Milliseconds(), e.Next
 	failed := !errors.Is(err, errNotYet) && !errors.Is(err, errUnheard)
 	done.Failed = failed || about.at == 0
 	if failed {

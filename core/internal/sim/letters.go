@@ -202,10 +202,10 @@ func (as *asks) checkUnsent(to *threadState, run core.ID, existed bool, refusal 
 	}
 }
 
-// waitsLong reports whether a message is tried again minutes later: other hints of the thread, which
-// look ahead for a minute alone, may use up its own.
+// waitsLong reports whether a message is tried again half an hour later, or later still: no hint is
+// sent so far ahead.
 func waitsLong(h *thread.Head) bool {
-	return slices.ContainsFunc(owedLetters(h), func(e thread.OutboxEntry) bool { return e.Tries > 0 })
+	return slices.ContainsFunc(owedLetters(h), func(e thread.OutboxEntry) bool { return e.Tries > 2 })
 }
 
 // owedLetters are the messages that a head holds.

@@ -56,10 +56,6 @@ const (
 	// announceGrace is the time in milliseconds in which a holder that has made an
 	// announcement delivers it itself, before others look after it.
 	announceGrace = 2_000
-
-	// hintWithin is how many milliseconds ahead a hint is worth one: what is later is
-	// the sweep's, and no queue keeps it for so long.
-	hintWithin = 600_000
 )
 
 // Announces reports whether the entry is an announcement.
@@ -167,6 +163,8 @@ func (h *Head) announce(t Transition, kind OutboxKind, run core.ID) {
 
 // Delivered clears an outbox entry that was delivered, or has no receiver any more,
 // or sets the time of its next attempt. For an entry that is gone it is a duplicate.
+// It sends no hint: the worker sends one for all that is left when it has tried every
+// entry.
 type Delivered struct {
 	ID   core.ID
 	Kind OutboxKind
@@ -174,8 +172,8 @@ type Delivered struct {
 	// Failed counts the try with Next as one that has failed.
 	Failed bool
 	// Was makes the change a duplicate, without effect, unless the entry's Next is
-	// still this: that of a worker that is about to deliver, and that of a failed try
-	// of a message, which counts once however many workers have made it. 0: any Next.
+	// still this: that of a worker that is about to deliver, and that of a try that was
+	// in vain, which counts once however many workers have made it. 0: any Next.
 	Was int64
 	// Missed is how many dropped announcements a delivered one has told of.
 	Missed uint16
@@ -184,7 +182,7 @@ type Delivered struct {
 func (c Delivered) apply(h *Head, t Transition) (Result, error) {
 	i := h.Outbox.find(c.ID, c.Kind)
 	if i < 0 || c.Next != 0 && c.Next == h.Outbox[i].Next || c.Was != 0 && c.Was != h.Outbox[i].Next {
-		return Result{Unchanged: true, Duplicate: true, Hint: h.wake(t.Now)}, nil
+		return Result{Unchanged: true, Duplicate: true}, nil
 	}
 	if c.Next == 0 {
 		h.Outbox = without(h.Outbox, i)
@@ -195,8 +193,5 @@ func (c Delivered) apply(h *Head, t Transition) (Result, error) {
 	if c.Failed {
 		h.Outbox[i].Tries = oneMore(h.Outbox[i].Tries)
 	}
-	if c.Was != 0 && !c.Failed || c.Next-t.Now > hintWithin { // who is about to deliver hints when it knows more
-		return Result{}, nil
-	}
-	return Result{Hint: &Hint{At: c.Next}}, nil
+	return Result{}, nil
 }

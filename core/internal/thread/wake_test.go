@@ -91,19 +91,20 @@ func TestAWaitHasOneHint(t *testing.T) {
 // the time to wake in the hint that it sends for itself. Later writes do not.
 func TestAWriteForAnotherReasonSendsTheHintOfAWait(t *testing.T) {
 	const start, wakes = 1_000_000, 1_000_000 + 20*minute
-	delivered := func(message string, next int64) thread.Change {
-		return thread.Delivered{ID: id(message), Kind: thread.OutboxMessage, Next: next, Failed: next != 0}
-	}
 	soon := int64(start + 7*minute)
+	delivered := thread.Delivered{ID: id("m1"), Kind: thread.OutboxMessage}
+	later := thread.Delivered{ID: id("m2"), Kind: thread.OutboxMessage, Next: soon, Failed: true}
+	sent := thread.Send{ID: id("m3")}
 	tests := []struct {
 		name  string
 		after int64
 		does  []thread.Change
 		want  []thread.Hint // without the dispatch; zero: it sends none
 	}{
-		{"a message is delivered", 6 * minute, []thread.Change{delivered("m1", 0), delivered("m2", soon)}, []thread.Hint{{At: wakes, WakeAt: wakes}, {At: soon}}},
-		{"one is to be tried again", 6 * minute, []thread.Change{delivered("m1", soon), delivered("m2", 0)}, []thread.Hint{{At: soon, WakeAt: wakes}, {}}},
-		{"before the time is near", 5*minute - 1, []thread.Change{delivered("m1", 0), delivered("m2", start+6*minute)}, []thread.Hint{{}, {At: start + 6*minute}}},
+		{"a message is delivered", 6 * minute, []thread.Change{delivered, later}, []thread.Hint{{At: wakes, WakeAt: wakes}, {}}},
+		{"one is to be tried again", 6 * minute, []thread.Change{later, delivered}, []thread.Hint{{At: wakes, WakeAt: wakes}, {}}},
+		{"one is sent again", 6 * minute, []thread.Change{sent, delivered}, []thread.Hint{{WakeAt: wakes}, {}}},
+		{"before the time is near", 5*minute - 1, []thread.Change{delivered, later}, []thread.Hint{{}, {}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

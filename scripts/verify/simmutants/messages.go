@@ -22,6 +22,12 @@ var messageMutants = []mutant{
 		New:  "u.in.Key.Value != \"\"; again",
 	},
 	{
+		Name: "what is put off by a worker has no hint",
+		File: "core/mailbox/outbox.go",
+		Old:  "	if failed == nil && d.wrote {\n",
+		New:  "	if failed == nil && d.wrote && d.head.Version == 0 {\n",
+	},
+	{
 		Name: "a message overtakes an earlier one",
 		File: "core/mailbox/message.go",
 		Old:  "			until = max(earlier.Next, 1) ",

@@ -17,7 +17,7 @@ var toldMutants = []mutant{
 	{
 		Name: "what could not be told is forgotten",
 		File: "core/mailbox/outbox.go",
-		Old:  "	done.Next = s.env.Millis() + again.Milliseconds()",
+		Old:  "	done.Next, done.Was = s.env.Millis()+again.Milliseconds(), e.Next",
 		New:  "	_ = again",
 	},
 	{
