@@ -24,8 +24,7 @@ func (h *host) work(ctx context.Context, p Site, d time.Duration) error {
 	fault := w.draw(request{site: p})
 	switch fault {
 	case FaultCrashBefore, FaultCrashAfter:
-		w.at(w.random.between(0, d+1), h.kill)
-		w.current().park(context.Background(), nil)
+		h.dieAfter(w.random.between(0, d+1))
 	case FaultPausedBefore, FaultPausedAfter:
 		pause := lease + w.random.between(0, 2*lease)
 		h.hindered = max(h.hindered, w.now+d+pause)
@@ -38,9 +37,14 @@ func (h *host) work(ctx context.Context, p Site, d time.Duration) error {
 }
 
 // die takes the process along.
-func (h *host) die() {
-	h.world.at(0, h.kill)
-	h.world.current().park(context.Background(), nil)
+func (h *host) die() { h.dieAfter(0) }
+
+// dieAfter takes the process along, some time later. What calls it hears nothing until then.
+func (h *host) dieAfter(d time.Duration) {
+	h.world.at(d, h.kill)
+	t := h.world.current()
+	t.dies = true
+	t.park(context.Background(), nil)
 }
 
 // scriptedModel generates turns that follow from the run's input and the step.

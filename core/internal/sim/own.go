@@ -13,13 +13,14 @@ type called struct {
 	th    *threadState
 	fence uint64 // of the claim that it works under
 	ctx   context.Context
+	task  *task // that it runs in
 	over  bool
 	early string // the key of a call that started before its turn was committed, and that ends with its context
 }
 
 // calling notes that a model or a tool is called, until the function that it returns is.
 func (h *host) calling(ctx context.Context, th *threadState) (over func()) {
-	c := &called{th: th, ctx: ctx}
+	c := &called{th: th, ctx: ctx, task: h.world.current()}
 	if held := h.world.current().holding(th); held != nil {
 		c.fence = held.fence
 	}
@@ -35,13 +36,14 @@ const atOnce = 100 * time.Millisecond
 
 // checkEarlyOver: a call that started before its turn was committed is over when the step's
 // invocation ends, whether the turn was committed or not. A fault may keep its tool at the put of
-// a part, which ends with no context: no step waits for that for longer than its grace.
+// a part, which ends with no context, or at its work until the process dies: no step waits for
+// that for longer than its grace.
 func (h *host) checkEarlyOver() {
 	if h.role == roleLocal || h.hindered > h.world.now { // a local host also has other work
 		return
 	}
 	for _, c := range h.calls {
-		if c.early != "" {
+		if c.early != "" && !c.task.dies {
 			c.th.fail("call %s runs on in %s after its step", c.early, h.name)
 		}
 	}

@@ -23,6 +23,7 @@ type task struct {
 	deed   *deed                     // of the person whose request it is; nil: it is not checked
 	done   <-chan struct{}
 	gone   <-chan struct{}
+	dies   bool // a fault keeps it here until its process dies
 	over   bool
 }
 
