@@ -44,7 +44,7 @@ func (th *threadState) checkTold(a, b *thread.Head) {
 		if !slices.Contains(a.Run.Children, run) {
 			c.relisted = true
 		} else if !c.relisted {
-			th.fail("child %s is listed after its end was told: %+v", run, *b)
+			th.fail("child %s is listed after its end has arrived: %+v", run, *b)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func (th *threadState) noteOrphan(run core.ID) {
 // checkOrphan: a child run whose parent was over at its first claim infers nothing.
 func (th *threadState) checkOrphan(run core.ID) {
 	if c := th.w.family.byThread[th]; c != nil && c.in.run == run && c.orphan {
-		th.fail("child run %s goes on, and its parent was over when it started", run)
+		th.fail("child run %s continues, and its parent was over when it started", run)
 	}
 }
 
@@ -87,7 +87,7 @@ func (th *threadState) checkCancelled(a *thread.Head) {
 		return
 	}
 	if c.wanted() || detaches(c.call.Key()) {
-		th.fail("child run %s was cancelled by nobody", a.Run.ID)
+		th.fail("child run %s was cancelled without a reason", a.Run.ID)
 	}
 }
 
