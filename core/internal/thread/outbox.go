@@ -172,7 +172,7 @@ type Delivered struct {
 	// Failed counts the try with Next as one that has failed.
 	Failed bool
 	// Was makes the change a duplicate, without effect, unless the entry's Next is
-	// still this: that of a worker that is about to deliver, and that of a try that was
+	// still this: that of a worker that is about to deliver, and that of an attempt that was
 	// in vain, which counts once however many workers have made it. 0: any Next.
 	Was int64
 	// Missed is how many dropped announcements a delivered one has told of.
