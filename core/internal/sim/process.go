@@ -38,6 +38,7 @@ type host struct {
 	unstored time.Duration             // when a fault last struck a log record that it put
 	unheard  time.Duration             // when one last struck a head that it wrote
 	owes     map[core.ThreadKey]uint64 // hints since the invocation began, by the version of the head that asks for one
+	waits    map[core.ThreadKey]int64  // the same, of waits that have begun, by their times: see startsWait
 	sight    sight
 	calls    []*called           // the same
 	circuits map[string]*circuit // by the provider's name of the model
@@ -74,7 +75,7 @@ func (w *World) sandbox(r role) *host {
 }
 
 func (w *World) newHost(r role) *host {
-	h := &host{world: w, role: r, name: fmt.Sprintf("h%d", w.id()), schemas: w.program(r), owes: map[core.ThreadKey]uint64{}, circuits: map[string]*circuit{}, lessons: map[string]lesson{}}
+	h := &host{world: w, role: r, name: fmt.Sprintf("h%d", w.id()), schemas: w.program(r), owes: map[core.ThreadKey]uint64{}, waits: map[core.ThreadKey]int64{}, circuits: map[string]*circuit{}, lessons: map[string]lesson{}}
 	if w.now < w.stop && w.config.Faults > 0 {
 		h.skew = w.random.between(-200*time.Millisecond, 200*time.Millisecond)
 	}
@@ -120,6 +121,7 @@ func (h *host) invoke(limit time.Duration, f func(ctx context.Context), after fu
 			defer stop()
 		}
 		clear(h.owes)
+		clear(h.waits)
 		f(ctx)
 		if over = true; h.dead {
 			return
@@ -228,6 +230,7 @@ func (h *host) kill() {
 	for _, f := range h.onDeath {
 		f()
 	}
+	h.leaveWaits()
 	if h == w.local {
 		w.local, w.working = nil, 0
 		w.at(restartAfter, w.restart)

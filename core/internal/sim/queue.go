@@ -72,6 +72,9 @@ func (h *host) waker() mailbox.Waker {
 // enqueue takes a hint; the queue may double, delay or lose it.
 func (q *queue) enqueue(h *host, hint core.WakeUp, delay time.Duration) {
 	delete(h.owes, hint.Key())
+	if h.waits[hint.Key()] == hint.WakeAt {
+		delete(h.waits, hint.Key())
+	}
 	q.w.Stats.Steps.Hints++
 	q.accept(h, hint, delay)
 }

@@ -154,6 +154,7 @@ func (b backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit)
 				t.deed.note(&was, &c.Head)
 				b.host.endsOwn(th, &was, &c.Head)
 				b.host.owe(key, &was, &c.Head)
+				b.host.startsWait(th.p, &was, &c.Head)
 				b.host.dieAtTheEnd(&was, &c.Head)
 			}
 		},

@@ -216,3 +216,39 @@ func (au *auditor) lookForSleepers(p *partition) {
 		au.w.fail(p, "the hint of a call that waits for its time was forgotten, %d ms ago: %+v", late, p.head)
 	}
 }
+
+// startsWait notes a write after which a run waits for another time than before, whose hint its
+// process sends next. If the process dies before, nothing but a sweep repeats that hint: the
+// delivery that the process had comes again, finds a run that waits, and cannot know that the hint
+// is not on its way. So a world without a sweep looks for this run.
+func (h *host) startsWait(p *partition, a, b *thread.Head) {
+	at := wakesAt(b)
+	switch {
+	case !h.world.config.Processes.Unswept || at == 0 || at == wakesAt(a):
+	case h.dead: // it died while the write was on its way
+		h.world.sweepFor(p, at)
+	default:
+		h.waits[p.key] = at
+	}
+}
+
+// leaveWaits leaves the waits to the sweep whose hints the process has not sent.
+func (h *host) leaveWaits() {
+	for _, p := range h.world.storage.partitions {
+		if at := h.waits[p.key]; at != 0 {
+			h.world.sweepFor(p, at)
+		}
+	}
+}
+
+// sweepFor is the sweep of a world without one, for a run alone: it sends hints until the run waits
+// no more for that time, the first when it has come.
+func (w *World) sweepFor(p *partition, at int64) {
+	w.at(max(time.UnixMilli(at).Sub(epoch)-w.now, 0)+sweepEvery, func() {
+		if wakesAt(&p.head) != at {
+			return
+		}
+		w.queue.carry(nil, core.WakeUp{Tenant: p.key.Tenant, Thread: p.key.Thread, Sweep: true}, 0)
+		w.sweepFor(p, at)
+	})
+}

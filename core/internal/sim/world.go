@@ -55,7 +55,7 @@ type Processes struct {
 	Restarts bool // most hosts have to stop while they work
 	Killed   bool // many hosts die while they work, and next to nothing else goes wrong
 	Own      bool // each has its own queue too: clients that wait for a run take its steps there
-	Unswept  bool // there is no sweep: what is lost is what a delivery or a client repeats
+	Unswept  bool // there is no sweep, but for what sweepFor names: what is lost is what a delivery or a client repeats
 }
 
 // Storage configures the store other than its faults.
