@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -207,10 +208,12 @@ func TestAFailedReadOfAChildRunIsTriedAgain(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newTree(t)
 				f.grows("t", 1)
-				heard, failing := &hearer{}, true
+				heard := &hearer{}
+				var failing atomic.Bool // also read by the poll of a watch
+				failing.Store(true)
 				d := f.below(heard)
 				f.store.Around = func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
-					if failing && tt.fails(op) {
+					if failing.Load() && tt.fails(op) {
 						return errNoAnswer
 					}
 					return do(ctx)
@@ -223,7 +226,7 @@ func TestAFailedReadOfAChildRunIsTriedAgain(t *testing.T) {
 				if next := d.shared.next; next.IsZero() || next.Sub(now) > 5*time.Second {
 					t.Errorf("the next look is at %v, now is %v", next, now)
 				}
-				failing = false
+				failing.Store(false)
 				time.Sleep(5 * time.Second)
 				if err := d.look(t.Context(), head); err != nil || len(d.runs) != 1 || len(heard.events) != 1 {
 					t.Errorf("%v, %d are followed, shown is %v", err, len(d.runs), heard.lines())

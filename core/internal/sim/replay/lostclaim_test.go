@@ -3,6 +3,7 @@ package replay_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,20 +24,20 @@ import (
 // unreachable is a store that a process can lose for good.
 type unreachable struct {
 	store.Backend
-	lost *bool
+	lost *atomic.Bool
 }
 
 var errUnreachable = errors.New("the store is unreachable")
 
 func (u unreachable) Head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
-	if *u.lost {
+	if u.lost.Load() {
 		return thread.Head{}, errUnreachable
 	}
 	return u.Backend.Head(ctx, key)
 }
 
 func (u unreachable) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
-	if *u.lost {
+	if u.lost.Load() {
 		return store.Outcome{}, errUnreachable
 	}
 	return u.Backend.Commit(ctx, key, c)
@@ -49,7 +50,7 @@ func TestReplayOfABatchWhoseClaimWasLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r *recorder
 		var run mailbox.Receipt
-		var lost bool
+		var lost atomic.Bool
 		c := code{
 			mode: agent.ParallelBatchApproval,
 			gate: func(c plugin.GateCall) (plugin.Verdict, error) {
@@ -64,7 +65,7 @@ func TestReplayOfABatchWhoseClaimWasLost(t *testing.T) {
 			switch call.Index {
 			case 0:
 				<-ctx.Done()
-				lost = true
+				lost.Store(true)
 				return tool.Result{}, ctx.Err()
 			case 1:
 				time.Sleep(time.Second)
