@@ -79,6 +79,8 @@ type Operation struct {
 func (o Operation) Writes() bool { return o.Method == "Put" || o.Method == "Commit" }
 
 // around carries an operation out by way of the hook.
+// A fault may carry the operation out later than it returns: what it reads goes into variables that
+// no failed method looks at.
 func (f *Faulty) around(ctx context.Context, op Operation, do func(context.Context) error) error {
 	if f.Around == nil {
 		return do(ctx)
@@ -87,12 +89,13 @@ func (f *Faulty) around(ctx context.Context, op Operation, do func(context.Conte
 }
 
 // Head implements [store.Backend].
-func (f *Faulty) Head(ctx context.Context, key core.ThreadKey) (head thread.Head, err error) {
+func (f *Faulty) Head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
 	method := f.OnHead
 	if method == nil {
 		method = f.Backend.Head
 	}
-	err = f.around(ctx, Operation{Method: "Head", Key: key}, func(ctx context.Context) (err error) {
+	var head thread.Head
+	err := f.around(ctx, Operation{Method: "Head", Key: key}, func(ctx context.Context) (err error) {
 		head, err = method(ctx, key)
 		return err
 	})
@@ -103,12 +106,13 @@ func (f *Faulty) Head(ctx context.Context, key core.ThreadKey) (head thread.Head
 }
 
 // Commit implements [store.Backend].
-func (f *Faulty) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (outcome store.Outcome, err error) {
+func (f *Faulty) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 	method := f.OnCommit
 	if method == nil {
 		method = f.Backend.Commit
 	}
-	err = f.around(ctx, Operation{Method: "Commit", Key: key, Records: c.Records, Head: c.Head}, func(ctx context.Context) (err error) {
+	var outcome store.Outcome
+	err := f.around(ctx, Operation{Method: "Commit", Key: key, Records: c.Records, Head: c.Head}, func(ctx context.Context) (err error) {
 		outcome, err = method(ctx, key, c)
 		return err
 	})
@@ -130,13 +134,15 @@ func (f *Faulty) Put(ctx context.Context, key core.ThreadKey, record store.Recor
 
 // Get implements [store.Backend]. With an error it also returns ok = true, since the
 // caller must look at nothing but the error.
-func (f *Faulty) Get(ctx context.Context, key core.ThreadKey, name string) (record store.Record, ok bool, err error) {
+func (f *Faulty) Get(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
 	method := f.OnGet
 	if method == nil {
 		method = f.Backend.Get
 	}
 	op := Operation{Method: "Get", Key: key, Name: name}
-	err = f.around(ctx, op, func(ctx context.Context) (err error) {
+	var record store.Record
+	var ok bool
+	err := f.around(ctx, op, func(ctx context.Context) (err error) {
 		record, ok, err = method(ctx, key, name)
 		return err
 	})
@@ -186,13 +192,15 @@ func (f *Faulty) log(ctx context.Context, op Operation, records iter.Seq2[store.
 
 // Pointer implements [store.Backend]. With an error it also returns ok = true, as Get
 // does.
-func (f *Faulty) Pointer(ctx context.Context, tenant, name string) (value []byte, ok bool, err error) {
+func (f *Faulty) Pointer(ctx context.Context, tenant, name string) ([]byte, bool, error) {
 	method := f.OnPointer
 	if method == nil {
 		method = f.Backend.Pointer
 	}
 	op := Operation{Method: "Pointer", Key: core.ThreadKey{Tenant: tenant}, Name: name}
-	err = f.around(ctx, op, func(ctx context.Context) (err error) {
+	var value []byte
+	var ok bool
+	err := f.around(ctx, op, func(ctx context.Context) (err error) {
 		value, ok, err = method(ctx, tenant, name)
 		return err
 	})
@@ -203,13 +211,14 @@ func (f *Faulty) Pointer(ctx context.Context, tenant, name string) (value []byte
 }
 
 // Records implements [store.Backend].
-func (f *Faulty) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) (list []store.Record, err error) {
+func (f *Faulty) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error) {
 	method := f.OnRecords
 	if method == nil {
 		method = f.Backend.Records
 	}
 	op := Operation{Method: "Records", Key: key, Name: prefix}
-	err = f.around(ctx, op, func(ctx context.Context) (err error) {
+	var list []store.Record
+	err := f.around(ctx, op, func(ctx context.Context) (err error) {
 		list, err = method(ctx, key, prefix, after, limit)
 		return err
 	})
@@ -223,13 +232,14 @@ func (f *Faulty) Records(ctx context.Context, key core.ThreadKey, prefix, after 
 }
 
 // RecordsBackwards implements [store.Backend].
-func (f *Faulty) RecordsBackwards(ctx context.Context, key core.ThreadKey, prefix, before string, limit int) (list []store.Record, err error) {
+func (f *Faulty) RecordsBackwards(ctx context.Context, key core.ThreadKey, prefix, before string, limit int) ([]store.Record, error) {
 	method := f.OnRecordsBackwards
 	if method == nil {
 		method = f.Backend.RecordsBackwards
 	}
 	op := Operation{Method: "RecordsBackwards", Key: key, Name: prefix}
-	err = f.around(ctx, op, func(ctx context.Context) (err error) {
+	var list []store.Record
+	err := f.around(ctx, op, func(ctx context.Context) (err error) {
 		list, err = method(ctx, key, prefix, before, limit)
 		return err
 	})
@@ -243,13 +253,14 @@ func (f *Faulty) RecordsBackwards(ctx context.Context, key core.ThreadKey, prefi
 }
 
 // Listed implements [store.Backend].
-func (f *Faulty) Listed(ctx context.Context, tenant, list string, before *store.Place, limit int) (all []store.Listed, err error) {
+func (f *Faulty) Listed(ctx context.Context, tenant, list string, before *store.Place, limit int) ([]store.Listed, error) {
 	method := f.OnListed
 	if method == nil {
 		method = f.Backend.Listed
 	}
 	op := Operation{Method: "Listed", Key: core.ThreadKey{Tenant: tenant}, Name: list}
-	err = f.around(ctx, op, func(ctx context.Context) (err error) {
+	var all []store.Listed
+	err := f.around(ctx, op, func(ctx context.Context) (err error) {
 		all, err = method(ctx, tenant, list, before, limit)
 		return err
 	})
@@ -260,12 +271,13 @@ func (f *Faulty) Listed(ctx context.Context, tenant, list string, before *store.
 }
 
 // Waiting implements [store.Backend].
-func (f *Faulty) Waiting(ctx context.Context, tenant string, after *store.Waiting, limit int) (list []store.Waiting, err error) {
+func (f *Faulty) Waiting(ctx context.Context, tenant string, after *store.Waiting, limit int) ([]store.Waiting, error) {
 	method := f.OnWaiting
 	if method == nil {
 		method = f.Backend.Waiting
 	}
-	err = f.around(ctx, Operation{Method: "Waiting", Key: core.ThreadKey{Tenant: tenant}}, func(ctx context.Context) (err error) {
+	var list []store.Waiting
+	err := f.around(ctx, Operation{Method: "Waiting", Key: core.ThreadKey{Tenant: tenant}}, func(ctx context.Context) (err error) {
 		list, err = method(ctx, tenant, after, limit)
 		return err
 	})
@@ -276,8 +288,9 @@ func (f *Faulty) Waiting(ctx context.Context, tenant string, after *store.Waitin
 }
 
 // Erase implements [store.Backend].
-func (f *Faulty) Erase(ctx context.Context, key core.ThreadKey, limit int) (erased int, err error) {
-	err = f.around(ctx, Operation{Method: "Erase", Key: key}, func(ctx context.Context) (err error) {
+func (f *Faulty) Erase(ctx context.Context, key core.ThreadKey, limit int) (int, error) {
+	var erased int
+	err := f.around(ctx, Operation{Method: "Erase", Key: key}, func(ctx context.Context) (err error) {
 		erased, err = f.Backend.Erase(ctx, key, limit)
 		return err
 	})
@@ -288,12 +301,13 @@ func (f *Faulty) Erase(ctx context.Context, key core.ThreadKey, limit int) (eras
 }
 
 // Overdue implements [store.Backend].
-func (f *Faulty) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) (due []store.Overdue, err error) {
+func (f *Faulty) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error) {
 	method := f.OnOverdue
 	if method == nil {
 		method = f.Backend.Overdue
 	}
-	err = f.around(ctx, Operation{Method: "Overdue"}, func(ctx context.Context) (err error) {
+	var due []store.Overdue
+	err := f.around(ctx, Operation{Method: "Overdue"}, func(ctx context.Context) (err error) {
 		due, err = method(ctx, shard, until, after, limit)
 		return err
 	})

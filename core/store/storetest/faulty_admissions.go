@@ -12,12 +12,13 @@ func onTenant(method, tenant string) Operation {
 }
 
 // Admission implements [store.Backend].
-func (f *Faulty) Admission(ctx context.Context, tenant string, day int64) (a store.Admission, err error) {
+func (f *Faulty) Admission(ctx context.Context, tenant string, day int64) (store.Admission, error) {
 	method := f.OnAdmission
 	if method == nil {
 		method = f.Backend.Admission
 	}
-	err = f.around(ctx, onTenant("Admission", tenant), func(ctx context.Context) (err error) {
+	var a store.Admission
+	err := f.around(ctx, onTenant("Admission", tenant), func(ctx context.Context) (err error) {
 		a, err = method(ctx, tenant, day)
 		return err
 	})
@@ -28,12 +29,14 @@ func (f *Faulty) Admission(ctx context.Context, tenant string, day int64) (a sto
 }
 
 // Admit implements [store.Backend].
-func (f *Faulty) Admit(ctx context.Context, tenant string, a store.Admitting) (after store.Admission, admitted bool, err error) {
+func (f *Faulty) Admit(ctx context.Context, tenant string, a store.Admitting) (store.Admission, bool, error) {
 	method := f.OnAdmit
 	if method == nil {
 		method = f.Backend.Admit
 	}
-	err = f.around(ctx, onTenant("Admit", tenant), func(ctx context.Context) (err error) {
+	var after store.Admission
+	var admitted bool
+	err := f.around(ctx, onTenant("Admit", tenant), func(ctx context.Context) (err error) {
 		after, admitted, err = method(ctx, tenant, a)
 		return err
 	})
@@ -44,12 +47,14 @@ func (f *Faulty) Admit(ctx context.Context, tenant string, a store.Admitting) (a
 }
 
 // Charge implements [store.Backend].
-func (f *Faulty) Charge(ctx context.Context, tenant string, c store.Use) (after store.Admission, charged bool, err error) {
+func (f *Faulty) Charge(ctx context.Context, tenant string, c store.Use) (store.Admission, bool, error) {
 	method := f.OnCharge
 	if method == nil {
 		method = f.Backend.Charge
 	}
-	err = f.around(ctx, onTenant("Charge", tenant), func(ctx context.Context) (err error) {
+	var after store.Admission
+	var charged bool
+	err := f.around(ctx, onTenant("Charge", tenant), func(ctx context.Context) (err error) {
 		after, charged, err = method(ctx, tenant, c)
 		return err
 	})
@@ -60,12 +65,13 @@ func (f *Faulty) Charge(ctx context.Context, tenant string, c store.Use) (after 
 }
 
 // Release implements [store.Backend].
-func (f *Faulty) Release(ctx context.Context, tenant string, r store.Use) (released bool, err error) {
+func (f *Faulty) Release(ctx context.Context, tenant string, r store.Use) (bool, error) {
 	method := f.OnRelease
 	if method == nil {
 		method = f.Backend.Release
 	}
-	err = f.around(ctx, onTenant("Release", tenant), func(ctx context.Context) (err error) {
+	var released bool
+	err := f.around(ctx, onTenant("Release", tenant), func(ctx context.Context) (err error) {
 		released, err = method(ctx, tenant, r)
 		return err
 	})
@@ -73,12 +79,13 @@ func (f *Faulty) Release(ctx context.Context, tenant string, r store.Use) (relea
 }
 
 // Occupied implements [store.Backend].
-func (f *Faulty) Occupied(ctx context.Context, after string, limit int) (list []store.Occupied, err error) {
+func (f *Faulty) Occupied(ctx context.Context, after string, limit int) ([]store.Occupied, error) {
 	method := f.OnOccupied
 	if method == nil {
 		method = f.Backend.Occupied
 	}
-	err = f.around(ctx, Operation{Method: "Occupied"}, func(ctx context.Context) (err error) {
+	var list []store.Occupied
+	err := f.around(ctx, Operation{Method: "Occupied"}, func(ctx context.Context) (err error) {
 		list, err = method(ctx, after, limit)
 		return err
 	})

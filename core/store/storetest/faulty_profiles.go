@@ -9,12 +9,13 @@ import (
 )
 
 // ReadProfile implements [store.Backend].
-func (f *Faulty) ReadProfile(ctx context.Context, tenant string, name state.ProfileName) (profile state.Profile, err error) {
+func (f *Faulty) ReadProfile(ctx context.Context, tenant string, name state.ProfileName) (state.Profile, error) {
 	method := f.OnReadProfile
 	if method == nil {
 		method = f.Backend.ReadProfile
 	}
-	err = f.around(ctx, onProfile("ReadProfile", tenant, name), func(ctx context.Context) (err error) {
+	var profile state.Profile
+	err := f.around(ctx, onProfile("ReadProfile", tenant, name), func(ctx context.Context) (err error) {
 		profile, err = method(ctx, tenant, name)
 		return err
 	})
@@ -25,12 +26,13 @@ func (f *Faulty) ReadProfile(ctx context.Context, tenant string, name state.Prof
 }
 
 // WriteProfile implements [store.Backend].
-func (f *Faulty) WriteProfile(ctx context.Context, tenant string, name state.ProfileName, value json.RawMessage, revision uint64) (next uint64, err error) {
+func (f *Faulty) WriteProfile(ctx context.Context, tenant string, name state.ProfileName, value json.RawMessage, revision uint64) (uint64, error) {
 	method := f.OnWriteProfile
 	if method == nil {
 		method = f.Backend.WriteProfile
 	}
-	err = f.around(ctx, onProfile("WriteProfile", tenant, name), func(ctx context.Context) (err error) {
+	var next uint64
+	err := f.around(ctx, onProfile("WriteProfile", tenant, name), func(ctx context.Context) (err error) {
 		next, err = method(ctx, tenant, name, value, revision)
 		return err
 	})
@@ -52,13 +54,14 @@ func (f *Faulty) DeleteProfile(ctx context.Context, tenant string, name state.Pr
 }
 
 // ProfileKeys implements [store.Backend].
-func (f *Faulty) ProfileKeys(ctx context.Context, tenant, namespace, prefix, after string, limit int) (keys []string, err error) {
+func (f *Faulty) ProfileKeys(ctx context.Context, tenant, namespace, prefix, after string, limit int) ([]string, error) {
 	method := f.OnProfileKeys
 	if method == nil {
 		method = f.Backend.ProfileKeys
 	}
 	op := onProfile("ProfileKeys", tenant, state.ProfileName{Namespace: namespace, Key: prefix})
-	err = f.around(ctx, op, func(ctx context.Context) (err error) {
+	var keys []string
+	err := f.around(ctx, op, func(ctx context.Context) (err error) {
 		keys, err = method(ctx, tenant, namespace, prefix, after, limit)
 		return err
 	})
@@ -83,12 +86,14 @@ func (f *Faulty) PutSnapshot(ctx context.Context, hash string, content []byte) e
 
 // Snapshot implements [store.Backend]. With an error it also returns ok = true, as Get
 // does.
-func (f *Faulty) Snapshot(ctx context.Context, hash string) (content []byte, ok bool, err error) {
+func (f *Faulty) Snapshot(ctx context.Context, hash string) ([]byte, bool, error) {
 	method := f.OnSnapshot
 	if method == nil {
 		method = f.Backend.Snapshot
 	}
-	err = f.around(ctx, Operation{Method: "Snapshot", Name: hash}, func(ctx context.Context) (err error) {
+	var content []byte
+	var ok bool
+	err := f.around(ctx, Operation{Method: "Snapshot", Name: hash}, func(ctx context.Context) (err error) {
 		content, ok, err = method(ctx, hash)
 		return err
 	})

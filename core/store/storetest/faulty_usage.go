@@ -12,8 +12,9 @@ func onUsage(method, tenant string) Operation {
 }
 
 // UsageRecords implements [store.Backend].
-func (f *Faulty) UsageRecords(ctx context.Context, tenant string, hour int64, after string, limit int) (found []store.Record, err error) {
-	err = f.around(ctx, onUsage("UsageRecords", tenant), func(ctx context.Context) (err error) {
+func (f *Faulty) UsageRecords(ctx context.Context, tenant string, hour int64, after string, limit int) ([]store.Record, error) {
+	var found []store.Record
+	err := f.around(ctx, onUsage("UsageRecords", tenant), func(ctx context.Context) (err error) {
 		found, err = f.Backend.UsageRecords(ctx, tenant, hour, after, limit)
 		return err
 	})
@@ -24,8 +25,9 @@ func (f *Faulty) UsageRecords(ctx context.Context, tenant string, hour int64, af
 }
 
 // UsageMarks implements [store.Backend].
-func (f *Faulty) UsageMarks(ctx context.Context, shard int, tenant string, after *store.UsageMark, limit int) (found []store.UsageMark, err error) {
-	err = f.around(ctx, onUsage("UsageMarks", tenant), func(ctx context.Context) (err error) {
+func (f *Faulty) UsageMarks(ctx context.Context, shard int, tenant string, after *store.UsageMark, limit int) ([]store.UsageMark, error) {
+	var found []store.UsageMark
+	err := f.around(ctx, onUsage("UsageMarks", tenant), func(ctx context.Context) (err error) {
 		found, err = f.Backend.UsageMarks(ctx, shard, tenant, after, limit)
 		return err
 	})
@@ -41,8 +43,9 @@ func (f *Faulty) SumUsage(ctx context.Context, mark store.UsageMark, total store
 }
 
 // UsageTotals implements [store.Backend].
-func (f *Faulty) UsageTotals(ctx context.Context, tenant string, from, to int64, limit int) (found []store.UsageTotal, err error) {
-	err = f.around(ctx, onUsage("UsageTotals", tenant), func(ctx context.Context) (err error) {
+func (f *Faulty) UsageTotals(ctx context.Context, tenant string, from, to int64, limit int) ([]store.UsageTotal, error) {
+	var found []store.UsageTotal
+	err := f.around(ctx, onUsage("UsageTotals", tenant), func(ctx context.Context) (err error) {
 		found, err = f.Backend.UsageTotals(ctx, tenant, from, to, limit)
 		return err
 	})
