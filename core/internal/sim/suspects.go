@@ -87,10 +87,11 @@ func (ru *runs) checkBeside(b *thread.Head) {
 		switch {
 		case other.runs.harmless():
 			w.did(BesideProved)
-		case took < besideAfter-time.Second: // the lock is requested before the claim is written
-			ru.th.fail("%s claims it next to suspect %s, which has run for %s without a result", h.name, other.p.head.Run.ID, took)
 		case b.Run.Lost > 1:
 			ru.th.fail("%s claims it after %d lost claims, next to suspect %s", h.name, b.Run.Lost, other.p.head.Run.ID)
+		case other.runs.claimed <= h.frozen+time.Second: // the process may have stood still with the lock
+		case took < besideAfter-time.Second: // the lock is requested before the claim is written
+			ru.th.fail("%s claims it next to suspect %s, which has run for %s without a result", h.name, other.p.head.Run.ID, took)
 		default:
 			w.did(BesidePatient)
 		}
