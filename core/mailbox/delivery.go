@@ -72,11 +72,11 @@ func (d *delivery) begin(ctx context.Context, e thread.OutboxEntry) (begun bool,
 // worker is used up, and its own writes send none. One hint is enough for all of them, and for all
 // workers: who comes by it delivers what is due then, and sends the next one.
 //
-// No hint is sent if the first is an entry that another worker has put off: that one sends it.
-// What was announced or begun meanwhile does not count, since it may be delivered before its time.
+// Two workers that have both written send one each, also for an entry that the other has put off:
+// its hint may be for another one, which this worker has put off since. What was announced or begun
+// meanwhile does not count, since it may be delivered before its time.
 func (d *delivery) hintForRest(ctx context.Context) {
 	var first thread.OutboxEntry
-	moved := false
 	for _, e := range d.head.Outbox {
 		seen, ok := entryOf(d.seen, e)
 		others := seen.Next != e.Next
@@ -84,10 +84,10 @@ func (d *delivery) hintForRest(ctx context.Context) {
 			continue
 		}
 		if first.ID.IsZero() || e.Next < first.Next {
-			first, moved = e, others
+			first = e
 		}
 	}
-	if first.ID.IsZero() || moved || first.Next-d.s.env.Millis() > hintWithin.Milliseconds() {
+	if first.ID.IsZero() || first.Next-d.s.env.Millis() > hintWithin.Milliseconds() {
 		return
 	}
 	d.s.wakes.afterWrite(ctx, d.key, d.head, &thread.Hint{At: first.Next}, 0, point.Continue)
