@@ -230,7 +230,7 @@ func (h *host) kill() {
 	for _, f := range h.onDeath {
 		f()
 	}
-	h.leaveWaits()
+	h.giveUpWaits()
 	if h == w.local {
 		w.local, w.working = nil, 0
 		w.at(restartAfter, w.restart)

@@ -226,29 +226,29 @@ func (h *host) startsWait(p *partition, a, b *thread.Head) {
 	switch {
 	case !h.world.config.Processes.Unswept || at == 0 || at == wakesAt(a):
 	case h.dead: // it died while the write was on its way
-		h.world.sweepFor(p, at)
+		sweepFor(h.world, p, at)
 	default:
 		h.waits[p.key] = at
 	}
 }
 
-// leaveWaits leaves the waits to the sweep whose hints the process has not sent.
-func (h *host) leaveWaits() {
+// giveUpWaits leaves the waits to the sweep whose hints the process has not sent.
+func (h *host) giveUpWaits() {
 	for _, p := range h.world.storage.partitions {
 		if at := h.waits[p.key]; at != 0 {
-			h.world.sweepFor(p, at)
+			sweepFor(h.world, p, at)
 		}
 	}
 }
 
 // sweepFor is the sweep of a world without one, for a run alone: it sends hints until the run waits
 // no more for that time, the first when it has come.
-func (w *World) sweepFor(p *partition, at int64) {
+func sweepFor(w *World, p *partition, at int64) {
 	w.at(max(time.UnixMilli(at).Sub(epoch)-w.now, 0)+sweepEvery, func() {
 		if wakesAt(&p.head) != at {
 			return
 		}
 		w.queue.carry(nil, core.WakeUp{Tenant: p.key.Tenant, Thread: p.key.Thread, Sweep: true}, 0)
-		w.sweepFor(p, at)
+		sweepFor(w, p, at)
 	})
 }
