@@ -65,7 +65,7 @@ func TestAChildHasTheAgentOfItsParentsBuild(t *testing.T) {
 	})
 }
 
-// A call whose child would be on a deleted thread gets an error, and its run goes on with that.
+// A call whose child would be on a deleted thread has an error as its result, and its run continues.
 func TestADeletedThreadStartsNoChild(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

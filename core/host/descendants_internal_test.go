@@ -287,7 +287,7 @@ func TestHowManyRunsACancelCounts(t *testing.T) {
 	}
 }
 
-// A tool that waits for whatever run a model names gives nobody a look at the run of another user.
+// A tool that waits for whatever run a model names shows no user the run of another user.
 func TestTheRunOfAnotherUserIsNotShown(t *testing.T) {
 	for user, shown := range map[string]int{"ann": 1, "ben": 0} {
 		synctest.Test(t, func(t *testing.T) {

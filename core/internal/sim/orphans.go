@@ -12,7 +12,7 @@ import (
 // What the end of a run owes its children is looked at when it has happened: a child run that
 // nothing has ended comes to its own end, and nothing is left to see when all is over.
 
-// checkOwed: once a thread owes no cancel any more, none of the runs that it was owed to goes on.
+// checkOwed: once a thread owes no cancel any more, none of the runs that it was owed to continues.
 func (th *threadState) checkOwed(a, b *thread.Head) {
 	if a.Run.ID != b.Run.ID || b.Deleted {
 		th.owed = append(th.owed, a.Run.Children...)
@@ -33,7 +33,7 @@ func (th *threadState) checkOwed(a, b *thread.Head) {
 	th.owed = nil
 }
 
-// checkTold: a run that is told of the end of a child no longer lists it. A call that runs again
+// checkTold: once the end of a child has reached a run, the run no longer lists it. A call that runs again
 // lists its child before it finds out that this is over.
 func (th *threadState) checkTold(a, b *thread.Head) {
 	for _, run := range b.Run.Children {

@@ -38,7 +38,7 @@ type host struct {
 	unstored time.Duration             // when a fault last struck a log record that it put
 	unheard  time.Duration             // when one last struck a head that it wrote
 	owes     map[core.ThreadKey]uint64 // hints since the invocation began, by the version of the head that asks for one
-	waits    map[core.ThreadKey]int64  // the same, of waits that have begun, by their times: see startsWait
+	waits    map[core.ThreadKey]int64  // times of waits that have begun and whose hints are not sent: see startsWait
 	sight    sight
 	calls    []*called           // the same
 	circuits map[string]*circuit // by the provider's name of the model

@@ -21,7 +21,7 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// unreachable is a store that a process can lose for good.
+// unreachable is a store that a process can lose permanently.
 type unreachable struct {
 	store.Backend
 	lost *atomic.Bool
