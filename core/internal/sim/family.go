@@ -122,8 +122,8 @@ func checkChildShown(w *World, th *threadState, e core.Event) {
 	th.fail("ticket %+v of child run %s is shown, but no head ever had it", e.Ticket, e.Child.RunID)
 }
 
-// checkPlaces: in a round whose calls run together, a call that has not begun waits for a place
-// alone: none is free then.
+// checkPlaces: where the calls of a round run together, a call that has not begun can only wait for
+// a place among the children. It must not wait while a place is free.
 func (as *asks) checkPlaces(b *thread.Head) {
 	if !b.Open() || b.Run.Status != thread.Waiting || len(b.Tickets) >= thread.MaxTickets || !slices.Contains(b.Run.Calls, thread.CallNew) {
 		return

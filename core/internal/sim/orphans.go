@@ -9,8 +9,8 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
-// What the end of a run owes its children is looked at when it has happened: a child run that
-// nothing has ended comes to its own end, and nothing is left to see when all is over.
+// These checks run while the world runs. A child that should have been cancelled, and was not, ends by
+// itself some time later, so the last state of a world does not show the mistake.
 
 // checkOwed: once a thread owes no cancel any more, none of the runs that it was owed to continues.
 func (th *threadState) checkOwed(a, b *thread.Head) {

@@ -6,11 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -22,28 +19,12 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// callsTwice is a turn with two calls.
-func callsTwice(_ int, yield func(model.Delta, error) bool, _ model.Request) {
-	for range 2 {
-		_ = yield(model.Delta{Type: model.DeltaToolStart, Name: "work"}, nil) && yield(model.Delta{Type: model.DeltaToolArgument, Text: "{}"}, nil)
-	}
-	yield(model.Delta{Type: model.DeltaStop, Stop: core.StopToolUse}, nil)
-}
-
 // A call that is decided while another one runs may end the run over a gate: the other's
 // result is there all the same. In the records both were decided before the round continued.
 func TestReplayOfARoundThatIsBlockedWhileACallRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r *recorder
 		var run mailbox.Receipt
-		approve := func(call int) error {
-			info, err := r.ReadRun(t.Context(), ann, run.RunID)
-			if err != nil {
-				return err
-			}
-			_, err = r.Decide(t.Context(), ann, run.RunID, mailbox.Deciding{Target: info.Tickets[call].Suspension.ID, Decision: core.Decision{Action: core.DecisionResume}})
-			return err
-		}
 		blocks := code{
 			mode: agent.ParallelStreaming,
 			gate: func(c plugin.GateCall) (plugin.Verdict, error) {
@@ -58,20 +39,18 @@ func TestReplayOfARoundThatIsBlockedWhileACallRuns(t *testing.T) {
 			turns: callsTwice,
 		}
 		blocks.run = func(_ context.Context, c tool.Call) (tool.Result, error) {
-			err := approve(0)
+			err := decide(t.Context(), r.Host, run.RunID, 0, core.DecisionResume)
 			time.Sleep(5 * time.Second)
 			return tool.NewResult("done"), err
 		}
 		r = newRecorder(t, blocks)
 		run = r.submit(t, "hi", "")
 		r.work(t)
-		if err := approve(1); err != nil {
+		if err := decide(t.Context(), r.Host, run.RunID, 1, core.DecisionResume); err != nil {
 			t.Fatal(err)
 		}
 		r.work(t)
-		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 1 steps, 6 records): the same", r.replayed(t, blocks, core.ID{}, run)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		r.wantReplay(t, blocks, run, "thread t1 run RUN1 (agent a, 1 steps, 6 records): the same")
 	})
 }
 
@@ -95,19 +74,14 @@ func TestReplayOfARoundThatIsBlockedBeforeACallAsks(t *testing.T) {
 			turns: callsTwice,
 		}
 		blocks.run = func(context.Context, tool.Call) (tool.Result, error) {
-			info, err := r.ReadRun(t.Context(), ann, run.RunID)
-			if err == nil {
-				_, err = r.Decide(t.Context(), ann, run.RunID, mailbox.Deciding{Target: info.Tickets[0].Suspension.ID, Decision: core.Decision{Action: core.DecisionResume}})
-			}
+			err := decide(t.Context(), r.Host, run.RunID, 1, core.DecisionResume)
 			time.Sleep(5 * time.Second)
 			return tool.Suspended(core.TicketRequest{Action: "ask"}), err
 		}
 		r = newRecorder(t, blocks)
 		run = r.submit(t, "hi", "")
 		r.work(t)
-		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 1 steps, 6 records): the same", r.replayed(t, blocks, core.ID{}, run)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		r.wantReplay(t, blocks, run, "thread t1 run RUN1 (agent a, 1 steps, 6 records): the same")
 	})
 }
 
@@ -118,14 +92,6 @@ func TestReplayOfARoundThatIsBlockedBeforeADenialCounts(t *testing.T) {
 		var r *recorder
 		var other *host.Host
 		var run mailbox.Receipt
-		decide := func(action core.DecisionAction, ticket int) error {
-			info, err := other.ReadRun(t.Context(), ann, run.RunID)
-			if err != nil {
-				return err
-			}
-			_, err = other.Decide(t.Context(), ann, run.RunID, mailbox.Deciding{Target: info.Tickets[ticket].Suspension.ID, Decision: core.Decision{Action: action}})
-			return err
-		}
 		blocks := code{
 			mode: agent.ParallelStreaming,
 			gate: func(c plugin.GateCall) (plugin.Verdict, error) {
@@ -147,28 +113,23 @@ func TestReplayOfARoundThatIsBlockedBeforeADenialCounts(t *testing.T) {
 			return tally{code: blocks}.key().Update(c.CallIndex + 2), nil
 		}
 		blocks.run = func(context.Context, tool.Call) (tool.Result, error) {
-			err := decide(core.DecisionCancel, 1)
+			err := decide(t.Context(), other, run.RunID, 2, core.DecisionCancel)
 			time.Sleep(time.Second) // before the step looks at the head
 			return tool.NewResult("done"), err
 		}
 		r = newRecorder(t, blocks)
-		var err error
-		if other, err = host.New(host.Options{Env: env.System(), Store: r.store, Waker: r, Registry: blocks.registry(t), Logger: quiet}); err != nil {
-			t.Fatal(err)
-		}
+		other = r.another(t, blocks, r.store)
 		run = r.submit(t, "hi", "")
 		first := r.hints[0]
 		r.hints = nil
 		if errs := r.WorkBatch(t.Context(), []core.WakeUp{first}); errs[0] != nil {
 			t.Fatal(errs)
 		}
-		if err := decide(core.DecisionResume, 0); err != nil {
+		if err := decide(t.Context(), other, run.RunID, 0, core.DecisionResume); err != nil {
 			t.Fatal(err)
 		}
 		r.work(t)
-		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 1 steps, 7 records): the same", r.replayed(t, blocks, core.ID{}, run)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		r.wantReplay(t, blocks, run, "thread t1 run RUN1 (agent a, 1 steps, 7 records): the same")
 	})
 }
 
@@ -206,9 +167,7 @@ func TestReplayOfARoundThatIsBlockedAfterADenial(t *testing.T) {
 		r = newRecorder(t, blocks)
 		run = r.submit(t, "hi", "")
 		r.work(t)
-		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 1 steps, 7 records): the same", r.replayed(t, blocks, core.ID{}, run)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		r.wantReplay(t, blocks, run, "thread t1 run RUN1 (agent a, 1 steps, 7 records): the same")
 	})
 }
 
@@ -234,9 +193,7 @@ func TestReplayOfADenialBeforeTheRoundIsBlocked(t *testing.T) {
 		r = newRecorder(t, blocks)
 		run = r.submit(t, "hi", "")
 		r.work(t)
-		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 1 steps, 7 records): the same", r.replayed(t, blocks, core.ID{}, run)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		r.wantReplay(t, blocks, run, "thread t1 run RUN1 (agent a, 1 steps, 7 records): the same")
 	})
 }
 
@@ -300,8 +257,6 @@ func TestReplayOfTwoDecisionsOnACallThatWasNotExecuted(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.work(t)
-		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 1 steps, 6 records): the same", r.replayed(t, blocks, core.ID{}, run)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		r.wantReplay(t, blocks, run, "thread t1 run RUN1 (agent a, 1 steps, 6 records): the same")
 	})
 }

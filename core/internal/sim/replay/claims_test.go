@@ -3,18 +3,13 @@ package replay_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -22,20 +17,6 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/tool"
 )
-
-// calls is a model that calls the tool a number of times in its first turn, and then ends.
-func calls(count int) func(int, func(model.Delta, error) bool, model.Request) {
-	return func(n int, yield func(model.Delta, error) bool, _ model.Request) {
-		if n > 0 {
-			says("ok", yield)
-			return
-		}
-		for range count {
-			_ = yield(model.Delta{Type: model.DeltaToolStart, Name: "work"}, nil) && yield(model.Delta{Type: model.DeltaToolArgument, Text: "{}"}, nil)
-		}
-		yield(model.Delta{Type: model.DeltaStop, Stop: core.StopToolUse}, nil)
-	}
-}
 
 // inOrder makes the value of the key tally depend on the order of the calls' results.
 func inOrder(v, u int) int { return 3*v + u }
@@ -49,30 +30,6 @@ func asksTwice(c tool.Call) tool.Result {
 		return tool.Suspended(core.TicketRequest{ID: "second" + call, Action: "ask"})
 	}
 	return tool.NewResult("done").With(tally{}.key().Update(c.Index + 1))
-}
-
-// another is a second process on the same store.
-func (r *recorder) another(t *testing.T, c code) *host.Host {
-	t.Helper()
-	other, err := host.New(host.Options{Env: env.System(), Store: r.store, Waker: r, Registry: c.registry(t), Logger: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return other
-}
-
-// decide decides about the question that a call of the run waits for.
-func decide(ctx context.Context, by *host.Host, run core.ID, call int, action core.DecisionAction) error {
-	info, err := by.ReadRun(ctx, ann, run)
-	if err != nil {
-		return err
-	}
-	i := slices.IndexFunc(info.Tickets, func(t core.Ticket) bool { return strings.HasSuffix(t.CallID, "_"+strconv.Itoa(call)) })
-	if i < 0 {
-		return core.Errorf(core.CodeNotFound, "call %d waits for nothing", call)
-	}
-	_, err = by.Decide(ctx, ann, run, mailbox.Deciding{Target: info.Tickets[i].Suspension.ID, Decision: core.Decision{Action: action}})
-	return err
 }
 
 // Of three calls that wait, one is decided, and continues. The two others are decided while it
@@ -95,7 +52,7 @@ func TestReplayOfCallsThatContinueInDifferentClaims(t *testing.T) {
 			return asksTwice(call), nil
 		}
 		r := newRecorder(t, c)
-		other = r.another(t, c)
+		other = r.another(t, c, r.store)
 		run = r.submit(t, "hi", "")
 		r.work(t)
 		for _, call := range []int{0, 0, 1} {
@@ -104,9 +61,7 @@ func TestReplayOfCallsThatContinueInDifferentClaims(t *testing.T) {
 			}
 			r.work(t)
 		}
-		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 2 steps, 9 records): the same", r.replayed(t, c, core.ID{}, run)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		r.wantReplay(t, c, run, "thread t1 run RUN1 (agent a, 2 steps, 9 records): the same")
 	})
 }
 
@@ -137,9 +92,7 @@ func TestReplayOfACallThatAsksTwiceInOneClaim(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.work(t)
-		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 2 steps, 11 records): the same", r.replayed(t, c, core.ID{}, run)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		r.wantReplay(t, c, run, "thread t1 run RUN1 (agent a, 2 steps, 11 records): the same")
 	})
 }
 
@@ -165,9 +118,7 @@ func TestReplayOfAMessageThatIsWithdrawnBetweenTwoWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.work(t)
-		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 2 steps, 8 records): the same", r.replayed(t, c, core.ID{}, run)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		r.wantReplay(t, c, run, "thread t1 run RUN1 (agent a, 2 steps, 8 records): the same")
 	})
 }
 
@@ -196,9 +147,7 @@ func TestReplayOfDecisionsInOneMillisecond(t *testing.T) {
 			}
 		}
 		r.work(t)
-		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 2 steps, 8 records): the same", r.replayed(t, c, core.ID{}, run)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		r.wantReplay(t, c, run, "thread t1 run RUN1 (agent a, 2 steps, 8 records): the same")
 	})
 }
 
@@ -216,9 +165,7 @@ func TestReplayOfAMessageThatIsWithdrawnAfterAWait(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.work(t)
-		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 2 steps, 7 records): the same", r.replayed(t, c, core.ID{}, run)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		r.wantReplay(t, c, run, "thread t1 run RUN1 (agent a, 2 steps, 7 records): the same")
 	})
 }
 
@@ -249,9 +196,7 @@ func TestReplayOfLastWordsAfterAMessageWasWithdrawn(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.work(t)
-		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 1 steps, 4 records): the same", r.replayed(t, c, core.ID{}, run)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		r.wantReplay(t, c, run, "thread t1 run RUN1 (agent a, 1 steps, 4 records): the same")
 	})
 }
 
@@ -279,8 +224,6 @@ func TestReplayOfAMessageBeforeADecision(t *testing.T) {
 			}
 			r.work(t)
 		}
-		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 2 steps, 10 records): the same", r.replayed(t, c, core.ID{}, run)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		r.wantReplay(t, c, run, "thread t1 run RUN1 (agent a, 2 steps, 10 records): the same")
 	})
 }

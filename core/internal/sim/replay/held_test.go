@@ -6,11 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -54,16 +51,13 @@ func TestReplayOfADecisionThatATimerHoldsBack(t *testing.T) {
 			return tool.Suspended(core.TicketRequest{Action: "ask"}), nil
 		}
 		r := newRecorder(t, c)
-		other = r.another(t, c)
+		other = r.another(t, c, r.store)
 		timer := func() {
 			if err := decide(t.Context(), other, run.RunID, 1, core.DecisionResume); err != nil {
 				t.Error(err)
 			}
 		}
-		var err error
-		if r.Host, err = host.New(host.Options{Env: env.System(), Store: interposed{r.store, &writes, timer}, Waker: r, Registry: c.registry(t), Logger: quiet}); err != nil {
-			t.Fatal(err)
-		}
+		r.Host = r.another(t, c, interposed{r.store, &writes, timer})
 		run = r.submit(t, "hi", "")
 		r.work(t)
 		if err := decide(t.Context(), r.Host, run.RunID, 0, core.DecisionCancel); err != nil {
@@ -72,8 +66,6 @@ func TestReplayOfADecisionThatATimerHoldsBack(t *testing.T) {
 		r.submit(t, "never mind", mailbox.ModeSteer)
 		writes = 2 // the claim, and the wait
 		r.work(t)
-		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 1 steps, 6 records): the same", r.replayed(t, c, core.ID{}, run)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		r.wantReplay(t, c, run, "thread t1 run RUN1 (agent a, 1 steps, 6 records): the same")
 	})
 }

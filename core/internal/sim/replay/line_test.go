@@ -6,8 +6,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/model"
@@ -56,9 +54,7 @@ func TestReplayFollowsTheRecordedOrderOfAParallelRound(t *testing.T) {
 				r := newRecorder(t, appends)
 				run := r.submit(t, "hi", "")
 				r.work(t)
-				if diff := cmp.Diff("thread t1 run RUN1 (agent a, 2 steps, 8 records): the same", r.replayed(t, appends, core.ID{}, run)); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
-				}
+				r.wantReplay(t, appends, run, "thread t1 run RUN1 (agent a, 2 steps, 8 records): the same")
 			})
 		})
 	}

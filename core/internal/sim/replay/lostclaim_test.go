@@ -8,12 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -79,11 +75,8 @@ func TestReplayOfABatchWhoseClaimWasLost(t *testing.T) {
 			return tool.NewResult("done"), nil
 		}
 		r = newRecorder(t, c)
-		other := r.another(t, c)
-		var err error
-		if r.Host, err = host.New(host.Options{Env: env.System(), Store: unreachable{r.store, &lost}, Waker: r, Registry: c.registry(t), Logger: quiet}); err != nil {
-			t.Fatal(err)
-		}
+		other := r.another(t, c, r.store)
+		r.Host = r.another(t, c, unreachable{r.store, &lost})
 		run = r.submit(t, "hi", "")
 		first := r.hints[0]
 		r.hints = nil
@@ -100,8 +93,6 @@ func TestReplayOfABatchWhoseClaimWasLost(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.work(t)
-		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 1 steps, 6 records): the same", r.replayed(t, c, core.ID{}, run)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		r.wantReplay(t, c, run, "thread t1 run RUN1 (agent a, 1 steps, 6 records): the same")
 	})
 }

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -38,8 +36,6 @@ func TestReplayLeavesOutAWaitWhoseTicketsAreMissing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 1 steps, 3 records): the same", r.replayed(t, ends, core.ID{}, run)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		r.wantReplay(t, ends, run, "thread t1 run RUN1 (agent a, 1 steps, 3 records): the same")
 	})
 }

@@ -6,8 +6,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
@@ -42,9 +40,7 @@ func TestReplayOfARoundThatWaitedTwiceForOneTimer(t *testing.T) {
 		cancelled = run.RunID
 		r.workTwice(t, other)
 		r.work(t)
-		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 1 steps, 5 records): the same", r.replayed(t, c, core.ID{}, run)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		r.wantReplay(t, c, run, "thread t1 run RUN1 (agent a, 1 steps, 5 records): the same")
 	})
 }
 
@@ -65,9 +61,7 @@ func TestReplayOfAnUnknownOutcomeAfterTwoWaitsForOneTimer(t *testing.T) {
 		run := r.submit(t, "hi", "")
 		r.workTwice(t, r.slow(t, c))
 		r.work(t)
-		if diff := cmp.Diff("thread t1 run RUN1 (agent a, 2 steps, 8 records): the same", r.replayed(t, c, core.ID{}, run)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		r.wantReplay(t, c, run, "thread t1 run RUN1 (agent a, 2 steps, 8 records): the same")
 	})
 }
 
