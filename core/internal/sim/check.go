@@ -35,8 +35,8 @@ func (au *auditor) checkHead(p *partition, a, b thread.Head) {
 	th.runs.admits(&a, &b)
 	th.checkLeft(&a, &b)
 	th.checkOwed(&a, &b)
-	th.checkTold(&a, &b)
 	th.checkPost(&a, &b)
+	th.checkTold(&a, &b)
 	th.checkKeeps(&a, &b)
 	th.checkTurn(&b)
 	if b.Deleted {

@@ -245,8 +245,18 @@ func (th *threadState) checkAsideTold(text string) {
 	}
 }
 
-// checkLetters: when all is over, each message is delivered or listed, and no run is open that has
-// not been told of a child in the background.
+// keepsItsThread reports whether the end of a child belongs to its parent's thread although the
+// parent is over: it is detached, and the thread has what the parent said.
+func (c *child) keepsItsThread() bool {
+	lo := &c.th.w.partition(c.call.Thread).state.logged
+	if !detaches(c.call.Key()) || lo.th.p.head.Deleted {
+		return false
+	}
+	return slices.ContainsFunc(lo.visible, func(m shown) bool { return lo.entries[m.seq-1].Run == c.call.Run })
+}
+
+// checkLetters: when all is over, each message is delivered or listed, and so is the end of each
+// child in the background whose parent is open, or whose parent's thread wants it.
 func (au *auditor) checkLetters() {
 	for _, l := range au.w.family.post.byID {
 		if l.input.IsZero() && !l.failed {
@@ -259,7 +269,7 @@ func (au *auditor) checkLetters() {
 		}
 		parent := au.w.partition(c.call.Thread)
 		_, over := c.th.runs.ended[c.in.run]
-		if open := parent.head.Run.ID == c.call.Run; over && open {
+		if open := parent.head.Run.ID == c.call.Run; over && (open || c.keepsItsThread()) {
 			au.w.fail(parent, "the run is not told of the end of its child %s: %+v", c.in.run, parent.head)
 		}
 	}

@@ -47,6 +47,20 @@ func (th *threadState) checkTold(a, b *thread.Head) {
 			th.fail("child %s is listed after its end has arrived: %+v", run, *b)
 		}
 	}
+	th.checkUntold(a, b)
+}
+
+// checkUntold: a child in the background leaves the list of an open run only with its end.
+func (th *threadState) checkUntold(a, b *thread.Head) {
+	if a.Run.ID != b.Run.ID || a.Run.Status == thread.Closing || b.Run.Status == thread.Closing || b.Deleted {
+		return
+	}
+	for _, run := range a.Run.Children {
+		c := th.w.family.byRun[run]
+		if c != nil && c.aside && c.told == 0 && !slices.Contains(b.Run.Children, run) {
+			th.fail("child %s is listed no more, and its end has not arrived: %+v", run, *b)
+		}
+	}
 }
 
 // wanted reports whether the parent of a child run is open, and still waits for it or lists it.
