@@ -84,7 +84,7 @@ var childMutants = []mutant{
 	{
 		Name: "a stream that steps a child hears words under a head that it has not shown",
 		File: "core/host/follow.go",
-		Old:  "		if seen, err = f.wait(ctx, until, on, seen); err != nil {\n",
-		New:  "		if seen, err = f.wait(ctx, until, on, seen); err == nil {\n			seen, err = f.wait(ctx, until, on, seen)\n		}\n		if err != nil {\n",
+		Old:  "		record, over, err := f.showAll(ctx, on, seen)\n",
+		New:  "		f.unsaid.since, f.below.shared.next = on.spoken(), time.Time{}\n		record, over, err := core.Run{}, false, f.below.look(ctx, seen)\n",
 	},
 }
