@@ -34,12 +34,6 @@ var childMutants = []mutant{
 		New:  "",
 	},
 	{
-		Name: "attempts of one write have one cancel",
-		File: "core/internal/thread/children.go",
-		Old:  "binary.BigEndian.Uint64(tail)^version",
-		New:  "binary.BigEndian.Uint64(tail)|0*version",
-	},
-	{
 		Name: "a child that is over stays listed",
 		File: "core/internal/thread/decide.go",
 		Old:  "	h.Run.dropChild(c.Child)\n",

@@ -39,12 +39,6 @@ var suspectMutants = []mutant{
 		New:  "return lost > 1",
 	},
 	{
-		Name: "a claim that is taken over beside a suspect does not count as lost",
-		File: "core/host/permits.go",
-		Old:  "		lost++\n",
-		New:  "",
-	},
-	{
 		Name: "suspects start in any order",
 		File: "core/host/permits.go",
 		Old:  "		if p.running > 0 || p.waiting[0] != n {",
