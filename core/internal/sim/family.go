@@ -122,7 +122,7 @@ func checkChildShown(w *World, th *threadState, e core.Event) {
 	th.fail("ticket %+v of child run %s is shown, but no head ever had it", e.Ticket, e.Child.RunID)
 }
 
-// checkPlaces: where the calls of a round run together, a call that has not begun can only wait for
+// checkPlaces: where the calls of a round run together, a call that did not start can only wait for
 // a place among the children. It must not wait while a place is free.
 func (as *asks) checkPlaces(b *thread.Head) {
 	if !b.Open() || b.Run.Status != thread.Waiting || len(b.Tickets) >= thread.MaxTickets || !slices.Contains(b.Run.Calls, thread.CallNew) {

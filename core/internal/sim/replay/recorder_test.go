@@ -209,7 +209,7 @@ func (r *recorder) work(t *testing.T) {
 	}
 }
 
-// replayed is the report of a replay of the thread by other code: RUN stands for ids of
+// replayed is the report of a replay of the thread by other code. It has RUN for the ids of
 // runs, HASH for those of agents.
 func (r *recorder) replayed(t *testing.T, c code, only core.ID, runs ...mailbox.Receipt) string {
 	t.Helper()
